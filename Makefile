@@ -1,0 +1,54 @@
+# Two commands do everything on a fresh clone: `make demo` and `make test`.
+# Each target makes .venv and installs just what it needs; stamps remember what is installed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test lint types unit bench install format clean
+
+demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
+	$(BIN)/python examples/demo.py demo
+
+test: lint types unit  ## ruff, mypy, pytest: what CI runs
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+unit: $(VENV)/.test
+	$(BIN)/pytest -n auto
+
+bench: $(VENV)/.bench  ## speed against peers; rewrites benchmarks/results
+	$(BIN)/python -m benchmarks
+
+install: $(VENV)/.all  ## .venv with every extra
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) demo build dist
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e '.[plot]'
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e '.[test]'
+	touch $@
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e '.[bench]'
+	touch $@
+
+$(VENV)/.all: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e '.[all]'
+	touch $@ $(VENV)/.demo $(VENV)/.test $(VENV)/.bench
