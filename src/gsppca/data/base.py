@@ -1,0 +1,104 @@
+"""The matrix behind one small interface: always centred, never copied.
+
+Every stage sees a `Matrix` and never a container. It stands for ``Z = (X - mean) * column_scale``, of shape
+(n_samples, n_features), whose columns sum to zero. Axes are stored as rows, (n_axes, n_features), as
+`components_` are: the long dimension is then contiguous in memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+
+
+class Matrix(ABC):
+    """A centred matrix Z, known through its products.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+        Shape of Z.
+    mean : ndarray of shape (n_features,)
+        Column means of the data, which Z has removed.
+    column_scale : ndarray of shape (n_features,) or None
+        What the centred columns are multiplied by; None stands for ones.
+    column_squares : ndarray of shape (n_features,)
+        Sums of squares of the columns of Z.
+    known_spectrum : tuple of two ndarrays, or None
+        Leading eigenvalues and axes, once `core.spectrum` has found them.
+    """
+
+    n_samples: int
+    n_features: int
+    mean: FloatArray
+    column_scale: FloatArray | None
+    column_squares: FloatArray
+    known_spectrum: tuple[FloatArray, FloatArray] | None = None
+
+    def gram_product(self, axes: FloatArray) -> FloatArray:
+        """Return ``axes Z'Z``, shape (n_axes, n_features): all that an EM iteration needs of the data."""
+        return axes @ self.gram if self.prefers_gram else self._gram_product(axes)
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """``Z'Z``, shape (n_features, n_features), formed when it is first needed; for few features only."""
+        return self._gram()
+
+    @property
+    def prefers_gram(self) -> bool:
+        """Whether ``Z'Z`` is small enough to be formed once and used instead of the data.
+
+        It then takes at most half the memory of the data, or a trifling 2 MB, and an EM iteration no longer
+        depends on the number of samples.
+        """
+        p = self.n_features
+        return p <= 4096 and p <= max(self.n_samples // 2, min(2 * self.n_samples, 512))
+
+    @property
+    def total_squares(self) -> float:
+        """Sum of squares of all entries of Z."""
+        return float(self.column_squares.sum())
+
+    @abstractmethod
+    def _gram_product(self, axes: FloatArray) -> FloatArray:
+        """Compute ``axes Z'Z`` in one pass over the data."""
+
+    @abstractmethod
+    def _gram(self) -> FloatArray:
+        """Compute ``Z'Z``."""
+
+    @abstractmethod
+    def product(self, axes: FloatArray) -> FloatArray:
+        """Return ``Z axes'``, shape (n_samples, n_axes)."""
+
+    @abstractmethod
+    def outer_gram(self) -> FloatArray:
+        """Return ``Z Z'``, shape (n_samples, n_samples); for few samples only."""
+
+    @abstractmethod
+    def transposed_product(self, scores: FloatArray) -> FloatArray:
+        """Return ``scores' Z``, shape (n_scores, n_features), for scores of shape (n_samples, n_scores)."""
+
+    @abstractmethod
+    def reduce_radii(
+        self, function: Callable[[FloatArray, slice], FloatArray], order: IntArray, sizes: IntArray
+    ) -> FloatArray:
+        """Sum `function` over the rows, given their squared radii at the nested supports of a ranking.
+
+        The squared radius of row i at size k is its sum of squares over the first k columns of `order`;
+        `sizes` ascends. `function` is called on blocks: ``function(squared_radii, part)`` gets an array of
+        shape (n_part, n_block_rows), which it may overwrite, for ``sizes[part]``, and returns the sums over
+        its rows, of shape (n_values, n_part). Blocks of rows are added in a fixed order, so that the result,
+        of shape (n_values, n_sizes), does not depend on the number of threads.
+        """
+
+    @abstractmethod
+    def columns(self, kept: BoolArray) -> Matrix:
+        """Return the matrix of the kept columns only, in their order."""
+
+    @abstractmethod
+    def scaled(self, column_scale: FloatArray) -> Matrix:
+        """Return the matrix with its columns multiplied by `column_scale`."""
