@@ -1,0 +1,1 @@
+"""Pure numerics: plain arrays in, frozen dataclasses out."""

@@ -1,0 +1,26 @@
+"""From relevances to an order of the variables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gsppca._typing import FloatArray, IntArray
+
+
+def rank_variables(relevance: FloatArray, explained: FloatArray, column_squares: FloatArray) -> IntArray:
+    """Order the variables from the most to the least relevant.
+
+    Relevances clipped at 0 or 1 tie. Ties are broken by the data: by the sum of squares that the factors explain,
+    then by the variable's own sum of squares. Only columns with the same values everywhere can still tie; broken by
+    position, they are exchangeable.
+
+    Parameters
+    ----------
+    relevance, explained, column_squares : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    order : ndarray of shape (n_features,)
+        Indices of the variables, the most relevant first.
+    """
+    return np.lexsort((-column_squares, -explained, -relevance))

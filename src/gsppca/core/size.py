@@ -1,0 +1,43 @@
+"""How many variables: the best size on the evidence path, under a prior on the size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import betaincinv
+
+from gsppca._typing import FloatArray, IntArray
+from gsppca.core.state import EvidencePath
+
+SizePrior = str | Callable[[int], float]
+
+
+def log_size_prior(prior: SizePrior, sizes: IntArray, n_samples: int, n_features: int) -> FloatArray:
+    """Log prior of each size, up to a constant.
+
+    Parameters
+    ----------
+    prior : {"uniform", "sparse"} or callable
+        "uniform" prefers no size. "sparse" is that of the authors' program: every variable is active with a
+        probability rho such that more than `n_samples` are active with probability 5 %; with no more variables than
+        samples there is no such rho, and it is uniform. A callable gets a size and returns its log prior.
+    """
+    if callable(prior):
+        values = np.array([float(prior(int(size))) for size in sizes])
+        if np.isnan(values).any() or np.isposinf(values).any() or np.isneginf(values).all():
+            raise ValueError(
+                "size_prior must return the logarithm of a prior, finite or -inf and not -inf for all sizes, "
+                f"got {values[:5]} for sizes {sizes[:5]}. Check the function on these sizes."
+            )
+        return values
+    if prior == "uniform" or n_features <= n_samples:
+        return np.zeros(len(sizes))
+    # P(Binomial(p, rho) > n) is a regularised incomplete beta function of rho.
+    rho = float(betaincinv(n_samples + 1, n_features - n_samples, 0.05))
+    return sizes * (np.log(rho) - np.log1p(-rho))
+
+
+def best_size(path: EvidencePath, log_prior: FloatArray) -> int:
+    """Size of largest evidence times prior; the smaller one in a tie."""
+    return int(path.sizes[np.argmax(path.log_evidence + log_prior)])

@@ -1,0 +1,66 @@
+"""Leading eigenpairs of ``Z'Z``, from whichever side is small; never a full decomposition of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from gsppca._typing import FloatArray
+from gsppca.core.state import Spectrum
+from gsppca.data.base import Matrix
+
+MAX_OUTER = 2048  # samples up to which Z Z' is formed
+DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
+
+
+def leading_spectrum(matrix: Matrix, n_axes: int) -> Spectrum:
+    """Return the `n_axes` largest eigenvalues of ``Z'Z / n`` and their eigenvectors.
+
+    The Gram matrix of the smaller side is used when it can be formed; otherwise Lanczos iterations need one pass
+    over the data each. Signs are those of the solver: `core.axes` fixes them where they are shown. The matrix
+    remembers its spectrum, since several stages ask for it.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    n_axes : int
+        At most the smaller side of the matrix.
+    """
+    known = matrix.known_spectrum
+    if known is None or len(known[0]) < n_axes:
+        matrix.known_spectrum = known = _leading_pairs(matrix, n_axes)
+    return Spectrum(known[0][:n_axes], known[1][:n_axes])
+
+
+def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, descending, and eigenvectors as rows."""
+    n, p = matrix.n_samples, matrix.n_features
+    if matrix.prefers_gram:
+        values, vectors = _top_pairs(matrix.gram, n_axes)
+        return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
+    if n <= MAX_OUTER:
+        values, vectors = _top_pairs(matrix.outer_gram(), n_axes)
+        axes = matrix.transposed_product(vectors)
+        return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
+    operator = LinearOperator((p, p), matvec=lambda v: matrix.gram_product(v.reshape(1, p))[0], dtype=np.float64)
+    # The start is made of the data, so that permuting the columns permutes the answer.
+    values, vectors = eigsh(operator, n_axes, v0=np.sqrt(matrix.column_squares))
+    return np.maximum(values[::-1], 0.0) / n, np.ascontiguousarray(vectors[:, ::-1].T)
+
+
+def _top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as columns."""
+    order = len(gram)
+    if order <= DENSE_EIGEN or 4 * count > order:
+        values, vectors = eigh(gram, subset_by_index=[order - count, order - 1])
+    else:
+        values, vectors = eigsh(gram, count, v0=gram.diagonal() + gram.trace() / order)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _orthonormal_rows(axes: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the rows, in their order; a row that vanishes is completed arbitrarily."""
+    basis, triangle = np.linalg.qr(axes.T)
+    return np.ascontiguousarray(basis.T * np.where(triangle.diagonal() < 0, -1.0, 1.0)[:, None])

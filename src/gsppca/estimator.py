@@ -1,0 +1,253 @@
+"""GSPPCA: principal components that share one set of selected variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from gsppca._base import GloballySparseBase
+from gsppca._typing import FloatArray
+from gsppca.core.axes import principal_axes
+from gsppca.core.likelihood import log_likelihood
+from gsppca.selection import Selection
+from gsppca.validation import check_data
+
+
+class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBase):
+    """Globally sparse probabilistic PCA: which variables carry the structure of unlabelled data.
+
+    A variational EM of a relaxed model ranks the variables. Along this ranking an exact evidence is maximised, which
+    chooses how many variables to keep. PCA on those gives orthogonal, uncorrelated components with one common pattern
+    of zeros. There is no penalty to tune.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Dimension d of the latent space, smaller than both the number of samples and of columns. "auto" counts the
+        eigenvalues that noise alone would not reach, up to 50.
+    n_features_to_select : "evidence", int or float, default="evidence"
+        How many variables to select: the number that maximises the evidence, exactly this many, or this fraction.
+    ranking : {"vem"}, default="vem"
+        How variables are ranked: by their relevance in the relaxed model, fitted by variational EM.
+    evidence : {"noiseless"}, default="noiseless"
+        Which evidence is maximised: the closed form of the noiseless model.
+    noise_variance : {"median", "ml", "bias_corrected", "profile"} or float, default="median"
+        Variance of the variables that are not selected: the median of the column variances, the maximum likelihood
+        estimate of PPCA, its bias correction, for every size the mean square of the variables outside, or a number.
+    size_prior : {"uniform", "sparse"} or callable, default="uniform"
+        Prior on the number of variables. "sparse" makes it unlikely that more variables than samples are selected;
+        a callable gets a size and returns its log prior.
+    init : {"svd", "random"}, default="svd"
+        Start of the loadings: principal axes, or random numbers. "random" with ``noise_variance="median"`` and a given
+        `n_components` ranks and selects without any SVD.
+    slab_rate : "grid" or float, default="grid"
+        Start of the slab rate alpha: short runs on a grid relative to the scale of the data, of which the best goes on,
+        or a number.
+    scale : bool or "ranking", default=False
+        Whether to standardise the columns: for everything, or for the ranking only.
+    max_iter : int, default=1000
+        Most iterations of the variational EM.
+    tol : float, default=1e-6
+        The variational EM stops when an iteration raises its bound by less than this, per entry of X.
+    random_state : int, RandomState instance or None, default=None
+        For ``init="random"``. Nothing else is random.
+    verbose : int, default=0
+        1 reports every stage, 2 every iteration.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features_in_,)
+        Which variables are selected.
+    relevance_ : ndarray of shape (n_features_in_,)
+        u, the relevance of each variable, between 0 and 1.
+    ranking_ : ndarray of shape (n_features_in_,)
+        Rank of each variable, 1 the most relevant. Ties are broken by the data.
+    n_selected_ : int
+        Number of selected variables.
+    evidence_path_ : EvidencePath
+        `sizes`, `log_evidence` and `slab_rates` of all nested supports.
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Principal axes, orthonormal, zero outside the support; the loading of largest size is positive on each.
+    n_components_ : int
+        Number of components: `n_components`, or fewer if fewer variables than that are selected.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Variance of each component (with n - 1, as in scikit-learn).
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        Its share of the total variance of X, all variables counted.
+    singular_values_ : ndarray of shape (n_components_,)
+        Singular values of the centred selected columns.
+    mean_ : ndarray of shape (n_features_in_,)
+        Means of the columns.
+    scale_ : ndarray of shape (n_features_in_,) or None
+        What the centred columns are divided by: standard deviations with ``scale=True``, else None.
+    noise_variance_ : float
+        Variance given to the variables outside the support.
+    active_noise_variance_ : float
+        Variance on the support across the components; zero if there is no such direction.
+    slab_rate_ : float
+        Slab rate that maximises the evidence of the support.
+    bounds_ : ndarray of shape (n_recorded,)
+        Lower bound of the relaxed model after each accepted iteration; never falls.
+    n_iter_ : int
+        Iterations of the variational EM.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has string names.
+
+    See Also
+    --------
+    GSPPCASelector : The same selection, as a feature selector that returns the selected columns.
+
+    References
+    ----------
+    C. Bouveyron, P. Latouche & P.-A. Mattei (2018). Bayesian variable selection for globally sparse probabilistic PCA.
+    Electronic Journal of Statistics 12(2), 3036-3070.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gsppca import GSPPCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = 0.3 * rng.normal(size=(80, 30))
+    >>> X[:, [3, 8, 11, 20, 27]] += rng.normal(size=(80, 2)) @ rng.normal(size=(2, 5))
+    >>> model = GSPPCA(n_components=2).fit(X)
+    >>> model.get_support(indices=True)
+    array([ 3,  8, 11, 20, 27])
+    >>> model.transform(X).shape
+    (80, 2)
+    """
+
+    def _set_fitted(self, selection: Selection, size: int) -> None:
+        super()._set_fitted(selection, size)
+        frame = selection.frame
+        assert frame is not None
+        n = frame.data.n_samples
+        axes = principal_axes(frame.data, self.support_[frame.varying], selection.n_components)
+        dtype = frame.dtype
+        self.components_ = frame.widen(axes.components).astype(dtype)
+        self.n_components_ = len(axes.eigenvalues)
+        self.explained_variance_ = (axes.eigenvalues * n / (n - 1)).astype(dtype)
+        self.explained_variance_ratio_ = (axes.eigenvalues * n / frame.data.total_squares).astype(dtype)
+        self.singular_values_ = np.sqrt(axes.eigenvalues * n).astype(dtype)
+        self.mean_ = frame.mean.astype(dtype)
+        self.scale_ = None if frame.scale is None else frame.scale.astype(dtype)
+        self.active_noise_variance_ = axes.residual_variance * n / (n - 1)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """Project data on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data with the columns seen in fit. Only the selected ones matter.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False)
+        return self._centred(X, self.support_) @ self.components_[:, self.support_].T.astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
+        """Return the data that scores stand for; variables that were not selected get their mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Scores, as from `transform`.
+
+        Returns
+        -------
+        data : ndarray of shape (n_samples, n_features_in_)
+        """
+        check_is_fitted(self)
+        scores = check_array(X, dtype=[np.float64, np.float32])
+        if scores.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {scores.shape[1]} columns, but this model has {self.n_components_} components. "
+                "Give scores as transform returns them."
+            )
+        data = scores @ self.components_.astype(scores.dtype, copy=False)
+        if self.scale_ is not None:
+            data *= self.scale_
+        data += self.mean_
+        return data
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log likelihood of each sample: PPCA on the support, independent Gaussian noise on the rest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data with the columns seen in fit.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False)
+        active = self._centred(X, self.support_).astype(np.float64)
+        inactive = self._centred(X, ~self.support_).astype(np.float64)
+        variances, active_noise = self._model_variances()
+        log_density = log_likelihood(
+            active @ self.components_[:, self.support_].T.astype(np.float64),
+            np.einsum("ij,ij->i", active, active),
+            np.einsum("ij,ij->i", inactive, inactive),
+            variances,
+            self.n_selected_,
+            active_noise,
+            self.n_features_in_ - self.n_selected_,
+            self.noise_variance_,
+        )
+        return log_density if self.scale_ is None else log_density - np.log(self.scale_.astype(np.float64)).sum()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log likelihood of the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data with the columns seen in fit.
+        y : None
+            Ignored.
+        """
+        return float(self.score_samples(X).mean())
+
+    def get_covariance(self) -> FloatArray:
+        """Return the covariance of the fitted model, shape (n_features_in_, n_features_in_), in the units of X."""
+        check_is_fitted(self)
+        variances, active_noise = self._model_variances()
+        axes = self.components_.astype(np.float64)
+        covariance = (axes.T * (variances - active_noise)) @ axes
+        covariance[np.diag_indices_from(covariance)] += np.where(self.support_, active_noise, self.noise_variance_)
+        if self.scale_ is not None:
+            covariance *= np.multiply.outer(self.scale_, self.scale_)
+        return covariance
+
+    def _centred(self, X: npt.NDArray[Any], columns: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+        part = X[:, columns] - self.mean_[columns].astype(X.dtype, copy=False)
+        if self.scale_ is not None:
+            part /= self.scale_[columns].astype(X.dtype, copy=False)
+        return part
+
+    def _model_variances(self) -> tuple[FloatArray, float]:
+        """Variances along the components and across them, kept positive where the data has none left."""
+        variances = self.explained_variance_.astype(np.float64)
+        least = np.finfo(float).eps * variances[0]
+        return np.maximum(variances, least), max(self.active_noise_variance_, least)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

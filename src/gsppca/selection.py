@@ -1,0 +1,91 @@
+"""What the fit works on, and what it finds, before a size is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.core.state import EvidencePath, RelaxedFit
+from gsppca.data import Matrix, as_matrix
+from gsppca.validation import check_magnitude, check_varying
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The data as the stages see it, and how to get back to the columns of X.
+
+    Constant columns carry nothing: the stages run on the others, as if they were not there.
+
+    Attributes
+    ----------
+    data : Matrix
+        Columns that vary, centred, standardised if ``scale=True``: for the evidence and the final PCA.
+    ranked : Matrix
+        The same for the ranking: standardised if ``scale="ranking"`` too.
+    varying : ndarray of shape (n_all_features,)
+        Which columns of X vary.
+    mean : ndarray of shape (n_all_features,)
+        Means of the columns of X.
+    scale : ndarray of shape (n_all_features,) or None
+        What the columns of `data` were divided by.
+    dtype : dtype
+        Of X, kept by what is shown in its units.
+    """
+
+    data: Matrix
+    ranked: Matrix
+    varying: BoolArray
+    mean: FloatArray
+    scale: FloatArray | None
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, X: npt.NDArray[Any], scale: bool | str) -> Frame:
+        """Frame validated data; `scale` as in `GSPPCA`."""
+        everything = as_matrix(X)
+        check_magnitude(everything.column_squares, everything.n_samples, X.dtype)
+        varying = check_varying(everything.column_squares)
+        data = everything if varying.all() else everything.columns(varying)
+        deviations = np.sqrt(data.column_squares / data.n_samples)
+        ranked = data.scaled(1 / deviations) if scale else data
+        divisors = None
+        if scale is True:
+            data = ranked
+            divisors = np.ones(len(varying))
+            divisors[varying] = deviations
+        return cls(data, ranked, varying, everything.mean, divisors, X.dtype)
+
+    def widen(self, values: FloatArray) -> FloatArray:
+        """Put values of the varying columns, along the last axis, at their places among all columns; zero elsewhere."""
+        wide = np.zeros((*values.shape[:-1], len(self.varying)))
+        wide[..., self.varying] = values
+        return wide
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The result of the line up to the choice of a size.
+
+    Attributes
+    ----------
+    frame : Frame or None
+        The data; None once the model has left the memory it was fitted in.
+    n_components : int
+        Dimension of the latent space.
+    relaxed : RelaxedFit
+        The run of the variational EM.
+    order : ndarray of shape (n_varying,)
+        The varying columns, the most relevant first.
+    path : EvidencePath
+        Evidence of the nested supports.
+    """
+
+    frame: Frame | None
+    n_components: int
+    relaxed: RelaxedFit
+    order: IntArray
+    path: EvidencePath

@@ -1,0 +1,74 @@
+"""GSPPCASelector: the selection of GSPPCA as a feature selector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+from sklearn.feature_selection import SelectorMixin
+
+from gsppca._base import GloballySparseBase
+from gsppca._typing import BoolArray
+from gsppca.selection import Selection
+
+
+class GSPPCASelector(SelectorMixin, GloballySparseBase):
+    """Select the variables that carry the structure of unlabelled data, by globally sparse probabilistic PCA.
+
+    The same selection as `GSPPCA`; `transform` returns the selected columns instead of components.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
+    n_features_to_select : "evidence", int or float, default="evidence"
+        How many variables to select.
+    ranking, evidence, noise_variance, size_prior, init, slab_rate, scale, max_iter, tol, random_state, verbose
+        As in `GSPPCA`.
+
+    Attributes
+    ----------
+    support_, relevance_, ranking_, n_selected_, evidence_path_, noise_variance_, slab_rate_, bounds_, n_iter_
+        As in `GSPPCA`.
+    n_components_ : int
+        Dimension of the latent space that was used.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen in fit.
+
+    See Also
+    --------
+    GSPPCA : Components of the selected variables.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from gsppca import GSPPCASelector
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(GSPPCASelector(10, n_features_to_select=32), LogisticRegression(max_iter=5000))
+    >>> model.fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.8
+    True
+    """
+
+    def _set_fitted(self, selection: Selection, size: int) -> None:
+        super()._set_fitted(selection, size)
+        self.n_components_ = selection.n_components
+
+    def get_support(self, indices: bool = False) -> npt.NDArray[Any]:
+        """Return which variables are selected: a mask, or their indices.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Whether to return the integer indices of the selected columns instead of a boolean mask.
+        """
+        return GloballySparseBase.get_support(self, indices)
+
+    def _get_support_mask(self) -> BoolArray:
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,122 @@
+"""Checks of data and parameters: every error names the argument, its value, what is allowed and the next step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import validate_data
+
+from gsppca._typing import BoolArray, FloatArray
+
+ROW_BLOCK = 1024
+
+
+def check_data(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
+    """Return X as a finite two-dimensional float array, float32 kept; remember or compare its columns.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose number and names of features are set (`reset`) or compared.
+    X : array-like of shape (n_samples, n_features)
+        Dense numeric data.
+    """
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+        ensure_min_features=2 if reset else 1,
+    )
+    _check_finite(X, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def _check_finite(X: npt.NDArray[Any], names: Sequence[str] | None) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):
+            return
+    for start in range(0, len(X), ROW_BLOCK):
+        bad = np.argwhere(~np.isfinite(X[start : start + ROW_BLOCK]))
+        if len(bad):
+            row, column = start + bad[0][0], bad[0][1]
+            name = "" if names is None else f" ({names[column]!r})"
+            kind = "NaN" if np.isnan(X[row, column]) else "infinity"
+            raise ValueError(
+                f"Input X contains {kind}: the first one at row {row}, column {column}{name}. All values must be "
+                "finite. Drop or impute such entries first, for example with sklearn.impute.SimpleImputer."
+            )
+
+
+def check_magnitude(column_squares: FloatArray, n_samples: int, dtype: np.dtype[Any]) -> None:
+    """Refuse data whose variances the dtype cannot hold."""
+    if not np.isfinite(column_squares).all():
+        raise ValueError(_magnitude_message("large", dtype))
+    largest = float(column_squares.max()) / n_samples
+    info = np.finfo(dtype)
+    if largest >= 1e-3 * float(info.max):
+        raise ValueError(_magnitude_message("large", dtype))
+    if 0 < largest <= 1e16 * float(info.tiny):
+        raise ValueError(_magnitude_message("small", dtype))
+
+
+def _magnitude_message(what: str, dtype: np.dtype[Any]) -> str:
+    return (
+        f"The values of X are too {what}: their variances cannot be held in {np.dtype(dtype).name}. "
+        "Multiply X by a constant that brings the values near 1; the selection does not depend on it."
+    )
+
+
+def check_varying(column_squares: FloatArray) -> BoolArray:
+    """Return which columns vary; refuse data in which fewer than two do."""
+    varying = np.asarray(column_squares > 0)
+    count = int(varying.sum())
+    if count < 2:
+        raise ValueError(
+            f"X must have at least 2 columns that vary, got {count} of {len(varying)}: all others are constant. "
+            "Constant columns carry no structure. Check that rows are samples and columns are variables."
+        )
+    return varying
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[str], otherwise: str = "") -> None:
+    """Refuse a string that is not among those allowed; `otherwise` says what else is."""
+    if isinstance(value, str) and value in allowed:
+        return
+    options = ", ".join(map(repr, allowed)) + (f", or {otherwise}" if otherwise else "")
+    raise ValueError(f"{name} must be one of {options}, got {value!r}.")
+
+
+def check_positive(name: str, value: Any, *, otherwise: str = "", zero: bool = False) -> float:
+    """Return a positive finite number, or refuse it."""
+    if not is_number(value) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+        kind = "a finite number, at least 0" if zero else "a positive finite number"
+        raise ValueError(f"{name} must be {otherwise + ' or ' if otherwise else ''}{kind}, got {value!r}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any, low: int, high: int | None, advice: str, *, otherwise: str = "") -> int:
+    """Return an integer from `low` to `high`, or refuse it with some advice."""
+    if not is_integer(value) or value < low or (high is not None and value > high):
+        allowed = f"an integer from {low} to {high}" if high is not None else f"an integer, at least {low}"
+        raise ValueError(
+            f"{name} must be {otherwise + ' or ' if otherwise else ''}{allowed}, got {value!r}. {advice}".strip()
+        )
+    return int(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a real number, and not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether `value` is an integer, and not a bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)

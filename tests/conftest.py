@@ -1,0 +1,32 @@
+"""Fixtures that several rooms share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+AUTHORS = Path(__file__).parent / "reference" / "authors"
+
+
+@pytest.fixture(params=["intro", "one_axis", "tall", "wide"])
+def authors(request):
+    """Data and results of the authors' program (tests/reference/authors)."""
+    with np.load(AUTHORS / f"{request.param}.npz") as file:
+        return {name: file[name][()] for name in file.files}
+
+
+def sparse_factor_data(seed=0, n=40, p=25, d=3, q=8, noise=0.3):
+    """Rows of a globally sparse factor model, columns shuffled; X and the support."""
+    rng = np.random.default_rng(seed)
+    support = np.zeros(p, dtype=bool)
+    support[rng.permutation(p)[:q]] = True
+    loadings = np.where(support[:, None], rng.standard_normal((p, d)), 0.0)
+    X = rng.standard_normal((n, d)) @ loadings.T + noise * rng.standard_normal((n, p)) + rng.standard_normal(p)
+    return X, support
+
+
+@pytest.fixture
+def factor_data():
+    return sparse_factor_data
