@@ -99,7 +99,8 @@ class GloballySparseBase(BaseEstimator):
             order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
             path = evidence_path(frame.data, order, n_components, noise)
             size = self._resolve_size(path, frame.data)
-            self._set_fitted(Selection(frame, n_components, relaxed, order, path), size)
+            squares = frame.data.column_squares
+            self._set_fitted(Selection(frame, n_components, relaxed, order, path, squares), size)
         return self
 
     def choose(self, size: int, X: Any = None) -> Self:
@@ -119,20 +120,27 @@ class GloballySparseBase(BaseEstimator):
             A new fitted estimator, with ``n_features_to_select=size``; this one is not changed.
         """
         check_is_fitted(self)
-        selection = self._selection
-        check_count("size", size, 1, int(selection.path.sizes[-1]), "It counts the columns that vary.")
+        fitted = self._selection
+        check_count("size", size, 1, int(fitted.path.sizes[-1]), "It counts the columns that vary.")
         if X is not None:
-            frame = Frame.of(check_data(self, X, reset=False), self.scale)
-            selection = replace(selection, frame=frame)
-        elif selection.frame is None:
+            X = check_data(self, X, reset=False)
+        elif fitted.frame is not None:
+            X = fitted.frame.source
+        else:
             raise ValueError(
                 "X is needed: this model was pickled, copied or loaded, and its training data is not stored with it. "
                 f"Call choose({size}, X) with the X of fit."
             )
         with block_threads():
+            frame = Frame.of(X, self.scale)
+            squares = frame.data.column_squares
+            if squares.shape != fitted.column_squares.shape or not np.allclose(squares, fitted.column_squares, atol=0):
+                raise ValueError(
+                    "X is not the data of fit: its columns have other variances. Give that X, or fit again."
+                )
             model = copy(self)
             model.n_features_to_select = int(size)
-            model._set_fitted(selection, int(size))
+            model._set_fitted(replace(fitted, frame=frame), int(size))
         return model
 
     def get_support(self, indices: bool = False) -> npt.NDArray[Any]:
@@ -191,7 +199,8 @@ class GloballySparseBase(BaseEstimator):
         if self.noise_variance == "profile":
             return "profile"
         value = estimate_noise_variance(data, n_components, self.noise_variance)
-        if value <= np.finfo(float).eps * data.total_squares / (data.n_samples * data.n_features):
+        # The estimate is a difference: what rounding leaves of it is not noise.
+        if value <= 1e-13 * data.total_squares / data.n_samples:
             raise ValueError(
                 f"noise_variance={self.noise_variance!r} estimates that there is no noise: n_components={n_components} "
                 "components explain all of X. Use fewer components, noise_variance='median' or a positive number."
@@ -232,7 +241,8 @@ class GloballySparseBase(BaseEstimator):
             check_choice("size_prior", self.size_prior, ("uniform", "sparse"), "a function of the size")
         if not isinstance(self.scale, bool | np.bool_):
             check_choice("scale", self.scale, ("ranking",), "True or False")
-        check_count("verbose", int(self.verbose), 0, None, "0 is silent.")
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_count("verbose", self.verbose, 0, None, "0 is silent.")
 
     def _set_fitted(self, selection: Selection, size: int) -> None:
         """Set all fitted attributes that both estimators have."""

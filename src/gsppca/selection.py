@@ -22,6 +22,8 @@ class Frame:
 
     Attributes
     ----------
+    source : array
+        The validated X itself, by reference.
     data : Matrix
         Columns that vary, centred, standardised if ``scale=True``: for the evidence and the final PCA.
     ranked : Matrix
@@ -36,6 +38,7 @@ class Frame:
         Of X, kept by what is shown in its units.
     """
 
+    source: Any
     data: Matrix
     ranked: Matrix
     varying: BoolArray
@@ -47,7 +50,7 @@ class Frame:
     def of(cls, X: npt.NDArray[Any], scale: bool | str) -> Frame:
         """Frame validated data; `scale` as in `GSPPCA`."""
         everything = as_matrix(X)
-        check_magnitude(everything.column_squares, everything.n_samples, X.dtype)
+        check_magnitude(X, everything.column_squares)
         varying = check_varying(everything.column_squares)
         data = everything if varying.all() else everything.columns(varying)
         deviations = np.sqrt(data.column_squares / data.n_samples)
@@ -57,7 +60,7 @@ class Frame:
             data = ranked
             divisors = np.ones(len(varying))
             divisors[varying] = deviations
-        return cls(data, ranked, varying, everything.mean, divisors, X.dtype)
+        return cls(X, data, ranked, varying, everything.mean, divisors, X.dtype)
 
     def widen(self, values: FloatArray) -> FloatArray:
         """Put values of the varying columns, along the last axis, at their places among all columns; zero elsewhere."""
@@ -82,6 +85,8 @@ class Selection:
         The varying columns, the most relevant first.
     path : EvidencePath
         Evidence of the nested supports.
+    column_squares : ndarray of shape (n_varying,)
+        Sums of squares of the columns, by which the data is known again.
     """
 
     frame: Frame | None
@@ -89,3 +94,4 @@ class Selection:
     relaxed: RelaxedFit
     order: IntArray
     path: EvidencePath
+    column_squares: FloatArray

@@ -20,8 +20,8 @@ from gsppca.core.spectrum import leading_spectrum
 from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_loadings
 from gsppca.core.state import EvidencePath, RelaxedFit
 from gsppca.core.vem import Progress
-from gsppca.data import as_matrix, block_threads
-from gsppca.validation import check_choice, check_count, check_positive
+from gsppca.data import Matrix, as_matrix, block_threads
+from gsppca.validation import check_choice, check_count, check_finite, check_positive
 
 MAX_ITER = 1000
 TOL = 1e-6
@@ -53,7 +53,7 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
     >>> estimate_n_components(np.hstack([X, 0.1 * rng.normal(size=(100, 30))]))
     3
     """
-    matrix = as_matrix(X)
+    matrix = _checked_matrix(X)
     n, p = matrix.n_samples, matrix.n_features
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, 1, "median")
@@ -90,7 +90,7 @@ def estimate_noise_variance(X: Any, n_components: int, method: str = "median") -
     0.25
     """
     check_choice("method", method, noise.METHODS)
-    matrix = as_matrix(X)
+    matrix = _checked_matrix(X)
     check_n_components(n_components, matrix.n_samples, matrix.n_features)
     with block_threads():
         spectrum = None if method == "median" else leading_spectrum(matrix, n_components)
@@ -151,7 +151,7 @@ def relaxed_vem(
     array([0, 1, 2, 3])
     """
     check_choice("init", init, ("svd", "random"))
-    matrix = as_matrix(X)
+    matrix = _checked_matrix(X)
     n, p = matrix.n_samples, matrix.n_features
     check_n_components(n_components, n, p)
     check_count("max_iter", max_iter, 1, None, "Each iteration is one pass over the data.")
@@ -224,7 +224,7 @@ def evidence_path(
     >>> path.sizes[path.log_evidence.argmax()]
     4
     """
-    matrix = as_matrix(X)
+    matrix = _checked_matrix(X)
     check_count("n_components", n_components, 1, None, "It is the dimension of the latent space.")
     ranking = _check_order(order, matrix.n_features)
     chosen = _check_sizes(sizes, len(ranking))
@@ -240,6 +240,17 @@ def evidence_path(
         )
     with block_threads():
         return evidence_along(matrix, ranking, n_components, variance, chosen)
+
+
+def _checked_matrix(X: Any) -> Matrix:
+    """The data as a matrix, finite and not all constant."""
+    if isinstance(X, Matrix):
+        return X
+    matrix = as_matrix(X)
+    check_finite(np.asarray(X))
+    if not matrix.total_squares > 0:
+        raise ValueError("X must vary, got columns that are all constant: there is no structure to find.")
+    return matrix
 
 
 def check_n_components(n_components: Any, n_samples: int, n_features: int) -> int:

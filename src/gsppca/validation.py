@@ -35,11 +35,12 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
         ensure_min_samples=2 if reset else 1,
         ensure_min_features=2 if reset else 1,
     )
-    _check_finite(X, getattr(estimator, "feature_names_in_", None))
+    check_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
 
 
-def _check_finite(X: npt.NDArray[Any], names: Sequence[str] | None) -> None:
+def check_finite(X: npt.NDArray[Any], names: Sequence[str] | None = None) -> None:
+    """Refuse data with an entry that is not finite, and name the first one."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):
             return
@@ -55,16 +56,15 @@ def _check_finite(X: npt.NDArray[Any], names: Sequence[str] | None) -> None:
             )
 
 
-def check_magnitude(column_squares: FloatArray, n_samples: int, dtype: np.dtype[Any]) -> None:
-    """Refuse data whose variances the dtype cannot hold."""
-    if not np.isfinite(column_squares).all():
-        raise ValueError(_magnitude_message("large", dtype))
-    largest = float(column_squares.max()) / n_samples
-    info = np.finfo(dtype)
-    if largest >= 1e-3 * float(info.max):
-        raise ValueError(_magnitude_message("large", dtype))
-    if 0 < largest <= 1e16 * float(info.tiny):
-        raise ValueError(_magnitude_message("small", dtype))
+def check_magnitude(X: npt.NDArray[Any], column_squares: FloatArray) -> None:
+    """Refuse data whose variances its dtype cannot hold."""
+    info = np.finfo(X.dtype)
+    largest = float(column_squares.max()) / len(X)
+    if not largest < 1e-3 * float(info.max):
+        raise ValueError(_magnitude_message("large", X.dtype))
+    vanishes = largest == 0 and bool((X != X[:1]).any())  # squares below the smallest number are zero
+    if vanishes or 0 < largest <= 1e16 * float(info.tiny):
+        raise ValueError(_magnitude_message("small", X.dtype))
 
 
 def _magnitude_message(what: str, dtype: np.dtype[Any]) -> str:

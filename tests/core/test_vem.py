@@ -156,7 +156,10 @@ def test_rotating_the_start_changes_nothing(factor_data):
 
 def test_acceleration_reaches_the_same_optimum_sooner(authors):
     X, d = authors["X"], int(authors["n_components"])
-    start = {"noise_variance": float(authors["noise_sd_bias_corrected"]) ** 2, "slab_rate": float(authors["alpha_start"])}
+    start = {
+        "noise_variance": float(authors["noise_sd_bias_corrected"]) ** 2,
+        "slab_rate": float(authors["alpha_start"]),
+    }
     fit = relaxed_vem(X, d, tol=1e-13, max_iter=30_000, **start)
     assert fit.converged
     np.testing.assert_allclose(fit.relevance, authors["relevance"], atol=1e-3)

@@ -32,7 +32,7 @@ from gsppca.core.state import EvidencePath
 from gsppca.data.base import Matrix
 
 ZERO_ROW = 1e-8  # relative to the root mean square of the row norms
-NEAR = 2e-3  # distance in log(alpha) within which the Taylor series leaves an error below rounding
+NEAR = 1e-3  # distance in log(alpha) within which the Taylor series leaves an error below rounding
 MAX_STEP = 1.0  # of log(alpha), far from the solution
 MAX_ROUNDS = 60
 DENSE_SIZES = 24  # sizes solved one by one before the grid of solved sizes begins to widen

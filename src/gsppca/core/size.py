@@ -19,9 +19,9 @@ def log_size_prior(prior: SizePrior, sizes: IntArray, n_samples: int, n_features
     Parameters
     ----------
     prior : {"uniform", "sparse"} or callable
-        "uniform" prefers no size. "sparse" is that of the authors' program: every variable is active with a
-        probability rho such that more than `n_samples` are active with probability 5 %; with no more variables than
-        samples there is no such rho, and it is uniform. A callable gets a size and returns its log prior.
+        "uniform" prefers no size. "sparse" makes every variable active with a probability rho such that more than
+        `n_samples` are active with probability 5 %, as the authors describe it; it is uniform where this would leave
+        rho above one half, or p <= n. A callable gets a size and returns its log prior.
     """
     if callable(prior):
         values = np.array([float(prior(int(size))) for size in sizes])
@@ -34,7 +34,7 @@ def log_size_prior(prior: SizePrior, sizes: IntArray, n_samples: int, n_features
     if prior == "uniform" or n_features <= n_samples:
         return np.zeros(len(sizes))
     # P(Binomial(p, rho) > n) is a regularised incomplete beta function of rho.
-    rho = float(betaincinv(n_samples + 1, n_features - n_samples, 0.05))
+    rho = min(float(betaincinv(n_samples + 1, n_features - n_samples, 0.05)), 0.5)
     return sizes * (np.log(rho) - np.log1p(-rho))
 
 

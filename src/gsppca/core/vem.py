@@ -216,8 +216,9 @@ def extrapolate(start: RelaxedState, first: RelaxedState, second: RelaxedState) 
     units = [1.0, _root_mean_square(start.loading_mean), float(np.trace(start.weighted_loading_cov)), 1.0]
     step = bend = 0.0
     for (x0, x1, x2), unit in zip(triples, units, strict=True):
-        step += _sum_squares(x1 - x0) / unit**2
-        bend += _sum_squares((x2 - x1) - (x1 - x0)) / unit**2
+        change = (x1 - x0) / unit
+        step += _sum_squares(change)
+        bend += _sum_squares((x2 - x1) / unit - change)
     length = min(max(1.0, math.sqrt(step / bend)), LONGEST) if bend > 0 else 1.0
     weights = ((1 - length) ** 2, 2 * length * (1 - length), length**2)
     relevance, loading_mean, loading_cov, log_rates = (

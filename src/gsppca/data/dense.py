@@ -160,10 +160,9 @@ class DenseMatrix(Matrix):
     def _squares(self) -> FloatArray:
         squares = self._sum_blocks(lambda block: np.einsum("ij,ij->j", block, block), (self.n_features,))
         # A constant column may keep the rounding of its mean: what is below it is no variation.
-        eps = np.finfo(self.X.dtype).eps
         scale = 1.0 if self.column_scale is None else self.column_scale
-        rounding = (8 * eps * self.mean * scale) ** 2 * self.n_samples
-        return np.where(squares <= rounding, 0.0, squares)
+        rounding = 8 * np.finfo(np.float64).eps * np.abs(self.mean * scale)
+        return np.where(np.sqrt(squares / self.n_samples) <= rounding, 0.0, squares)
 
     def _centred(self, rows: slice, columns: slice = slice(None), scaled: bool = True) -> FloatArray:
         """A block of Z, C-ordered float64, that the caller may overwrite."""

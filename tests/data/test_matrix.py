@@ -1,0 +1,186 @@
+"""One law per operation of the data interface, over every container, dtype and view."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gsppca.data import as_matrix, block_threads
+from gsppca.data import dense as dense_module
+
+SHAPES = [(2, 2), (301, 33), (20, 90)]
+
+
+def containers(X, tmp_path):
+    mapped = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=X.dtype, shape=X.shape)
+    mapped[:] = X
+    mapped.flush()
+    return {
+        "C": np.ascontiguousarray(X),
+        "F": np.asfortranarray(X),
+        "memmap": np.load(tmp_path / "x.npy", mmap_mode="r"),
+    }
+
+
+@pytest.fixture(params=["whole", "scaled columns", "columns of columns"])
+def view(request):
+    """A way to derive a matrix, and the same done to a plain array."""
+
+    def derive(matrix, Z):
+        rng = np.random.default_rng(5)
+        if request.param.startswith("scaled"):
+            scale = rng.uniform(0.5, 2.0, Z.shape[1])
+            matrix, Z = matrix.scaled(scale), Z * scale
+        for _ in range(request.param.count("columns")):
+            kept = rng.random(Z.shape[1]) < 0.7
+            kept[:2] = True
+            matrix, Z = matrix.columns(kept), Z[:, kept]
+        return matrix, Z
+
+    return derive
+
+
+@pytest.fixture(params=["C", "F", "memmap"])
+def container(request):
+    return request.param
+
+
+@pytest.fixture(params=[np.float64, np.float32])
+def dtype(request):
+    return request.param
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def pair(request, container, dtype, view, tmp_path, monkeypatch):
+    """A matrix made of several blocks, and the centred array it stands for."""
+    monkeypatch.setattr(dense_module, "BLOCK_BYTES", 2048)
+    monkeypatch.setattr(dense_module, "RADII_BYTES", 2048)
+    n, p = request.param
+    rng = np.random.default_rng(n + p)
+    X = (rng.standard_normal((n, p)) * rng.uniform(0.1, 3, p) + rng.standard_normal(p)).astype(dtype)
+    plain = X.astype(np.float64)
+    return view(as_matrix(containers(X, tmp_path)[container]), plain - plain.mean(axis=0))
+
+
+def close(actual, wanted):
+    # 1e-12 of the largest entry: sums of different orders, and nothing else, may differ.
+    np.testing.assert_allclose(actual, wanted, rtol=1e-11, atol=1e-12 * max(1.0, np.abs(wanted).max()))
+
+
+def test_shape_and_column_squares(pair):
+    matrix, Z = pair
+    assert (matrix.n_samples, matrix.n_features) == Z.shape
+    close(matrix.column_squares, (Z**2).sum(axis=0))
+    close(matrix.total_squares, (Z**2).sum())
+
+
+def test_products(pair):
+    matrix, Z = pair
+    axes = np.random.default_rng(1).standard_normal((3, Z.shape[1]))
+    scores = np.random.default_rng(2).standard_normal((Z.shape[0], 3))
+    close(matrix.product(axes), Z @ axes.T)
+    close(matrix.transposed_product(scores), scores.T @ Z)
+    close(matrix.gram_product(axes), axes @ Z.T @ Z)
+    close(matrix._gram_product(axes), axes @ Z.T @ Z)
+
+
+def test_grams(pair):
+    matrix, Z = pair
+    close(matrix.gram, Z.T @ Z)
+    close(matrix.outer_gram(), Z @ Z.T)
+
+
+def test_columns_reuse_a_gram_that_is_there(pair):
+    matrix, Z = pair
+    close(matrix.gram, Z.T @ Z)
+    kept = np.arange(Z.shape[1]) % 3 != 1
+    part = matrix.columns(kept)
+    assert "gram" in part.__dict__
+    close(part.gram, Z[:, kept].T @ Z[:, kept])
+
+
+@pytest.mark.parametrize("which", ["all", "some", "last", "one"])
+def test_radii(pair, which):
+    matrix, Z = pair
+    p = Z.shape[1]
+    order = np.random.default_rng(3).permutation(p)
+    sizes = {
+        "all": np.arange(1, p + 1),
+        "some": np.unique(np.r_[1, np.arange(2, p + 1, 3)]),
+        "last": np.array([p]),
+        "one": np.array([2]),
+    }[which]
+    radii = np.cumsum(Z[:, order] ** 2, axis=1)[:, sizes - 1]
+
+    def moments(squared, part):
+        assert squared.shape[0] == part.stop - part.start
+        return np.array([squared.sum(axis=1), np.sqrt(squared).sum(axis=1)])
+
+    close(matrix.reduce_radii(moments, order, sizes), [radii.sum(axis=0), np.sqrt(radii).sum(axis=0)])
+
+
+def test_the_number_of_threads_does_not_change_a_bit(monkeypatch):
+    monkeypatch.setattr(dense_module, "BLOCK_BYTES", 4096)
+    X = np.random.default_rng(0).standard_normal((301, 47))
+    axes = np.random.default_rng(1).standard_normal((3, 47))
+
+    def total(squared, part):
+        return squared.sum(axis=1)[None]
+
+    def everything():
+        matrix = as_matrix(X)
+        radii = matrix.reduce_radii(total, np.arange(47), np.arange(1, 48))
+        return matrix.column_squares, matrix._gram_product(axes), matrix.gram, matrix.outer_gram(), radii
+
+    alone = everything()
+    with block_threads():
+        shared = everything()
+    for one, other in zip(alone, shared, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_the_data_is_neither_copied_nor_written_to():
+    X = np.random.default_rng(0).standard_normal((50, 20))
+    before = X.copy()
+    X.flags.writeable = False
+    matrix = as_matrix(X)
+    assert matrix.X is X
+    assert matrix.columns(np.arange(20) < 5).X is X
+    matrix.gram_product(np.ones((1, 20)))
+    assert np.array_equal(X, before)
+
+
+def test_a_large_mean_costs_no_digits():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 6))
+    near, far = as_matrix(X), as_matrix(X + 2.0**30)
+    # What is lost is the rounding of the data itself, 2^30 eps, and no more.
+    np.testing.assert_allclose(far.column_squares, near.column_squares, rtol=1e-6)
+    np.testing.assert_allclose(far.mean - 2.0**30, near.mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e-7, 1e8 / 3, -1e30])
+def test_constant_columns_have_no_squares(value, dtype):
+    X = np.full((97, 3), value, dtype=dtype)
+    X[:, 1] = np.random.default_rng(0).standard_normal(97)
+    squares = as_matrix(X).column_squares
+    assert squares[0] == squares[2] == 0
+    assert squares[1] > 0
+
+
+def test_small_variation_on_a_large_mean_is_kept():
+    X = np.tile([1e6, 0.0], (50, 1)) + 1e-6 * np.random.default_rng(0).standard_normal((50, 2))
+    assert (as_matrix(X).column_squares > 0).all()
+
+
+def test_integers_and_booleans_are_numbers():
+    X = np.random.default_rng(0).integers(0, 2, (40, 5))
+    for kind in (np.int64, np.uint8, bool):
+        np.testing.assert_allclose(as_matrix(X.astype(kind)).column_squares, as_matrix(X.astype(float)).column_squares)
+
+
+@pytest.mark.parametrize("X", [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((3, 3), complex), [["a", "b"]]])
+def test_what_is_no_matrix_is_refused(X):
+    with pytest.raises(ValueError, match="X must be a two-dimensional array of real numbers"):
+        as_matrix(X)

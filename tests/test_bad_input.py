@@ -1,0 +1,216 @@
+"""Bad input gets an error that names the argument, its value, what is allowed and the next step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gsppca import GSPPCA, GSPPCASelector, estimate_noise_variance, evidence_path, relaxed_vem
+
+
+@pytest.fixture(params=[GSPPCA, GSPPCASelector])
+def Estimator(request):
+    return request.param
+
+
+@pytest.fixture
+def X(factor_data):
+    return factor_data(0)[0]
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_first_entry_that_is_not_finite_is_named(Estimator, X, value, word, dtype):
+    bad = X.astype(dtype)
+    bad[30, 4] = bad[31, 2] = value
+    with pytest.raises(ValueError, match=rf"contains {word}: the first one at row 30, column 4\. .*finite.*impute"):
+        Estimator(3).fit(bad)
+    frame = pd.DataFrame(bad, columns=[f"gene{i}" for i in range(25)])
+    with pytest.raises(ValueError, match=r"row 30, column 4 \('gene4'\)"):
+        Estimator(3).fit(frame)
+    with pytest.raises(ValueError, match="row 30, column 4" if Estimator is GSPPCA else "contains"):
+        Estimator(3).fit(X).transform(bad)
+
+
+def test_a_non_finite_entry_far_down_is_found(Estimator):
+    X = np.random.default_rng(0).standard_normal((3000, 3))
+    X[2500, 1] = np.nan
+    with pytest.raises(ValueError, match="row 2500, column 1"):
+        Estimator(1).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([["a", "b"], ["c", "d"], ["e", "f"]], "could not convert string to float"),
+        (np.ones((5, 4)) * 1j, "Complex data not supported"),
+        (np.ones(5), "Expected 2D array, got 1D"),
+        (np.ones((2, 3, 4)), "dim 3"),
+        (np.ones((1, 4)), r"1 sample\(s\).*minimum of 2 is required"),
+        (np.arange(5.0)[:, None], r"1 feature\(s\).*minimum of 2 is required"),
+        (np.empty((0, 4)), r"0 sample\(s\)"),
+        (np.ones((6, 4)), "at least 2 columns that vary, got 0 of 4"),
+        (np.column_stack([np.arange(6.0), np.ones((6, 3))]), "at least 2 columns that vary, got 1 of 4"),
+    ],
+)
+def test_data_that_cannot_be_analysed(Estimator, X, message):
+    with pytest.raises(ValueError, match=message):
+        Estimator(1).fit(X)
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1e200, "large"), (1e160, "large"), (1e-200, "small"), (1e-160, "small")])
+def test_values_whose_squares_cannot_be_held(Estimator, X, factor, word):
+    with pytest.raises(ValueError, match=rf"too {word}: their variances cannot be held in float64\. Multiply X by"):
+        Estimator(3).fit(factor * X)
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1e30, "large"), (1e-30, "small")])
+def test_float32_has_a_smaller_range(Estimator, X, factor, word):
+    with pytest.raises(ValueError, match=rf"too {word}: .* float32"):
+        Estimator(3).fit((factor * X).astype(np.float32))
+    Estimator(3).fit(factor * X)  # float64 holds it
+
+
+def test_a_column_of_tiny_values_among_others_is_nothing_special(Estimator, X):
+    X = X.copy()
+    X[:, 0] *= 1e-200
+    model = Estimator(3).fit(X)
+    assert not model.support_[0]
+    assert model.ranking_[0] == 25
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 25, 40, 2.5, True, None, "many", "1"])
+def test_n_components(Estimator, X, n_components):
+    with pytest.raises(ValueError, match="n_components must be") as error:
+        Estimator(n_components).fit(X)
+    assert repr(n_components) in str(error.value)
+
+
+def test_n_components_counts_columns_that_vary(Estimator, X):
+    wide = np.hstack([X[:, :3], np.ones((40, 10))])
+    with pytest.raises(ValueError, match=r"from 1 to 2, got 3\. .*columns that vary \(3\)"):
+        Estimator(3).fit(wide)
+
+
+@pytest.mark.parametrize("wanted", [0, -3, 26, 0.0, -0.5, 1.5, np.nan, True, None, "all"])
+def test_n_features_to_select(Estimator, X, wanted):
+    with pytest.raises(ValueError, match="n_features_to_select must be") as error:
+        Estimator(3, n_features_to_select=wanted).fit(X)
+    assert repr(wanted) in str(error.value)
+
+
+def test_more_variables_than_vary_cannot_be_selected(Estimator, X):
+    wide = np.hstack([X, np.ones((40, 5))])
+    with pytest.raises(ValueError, match=r"from 1 to 25, got 27\. X has 25 columns that vary"):
+        Estimator(3, n_features_to_select=27).fit(wide)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"ranking": "variance"},
+        {"evidence": "bic"},
+        {"noise_variance": "mean"},
+        {"noise_variance": 0},
+        {"noise_variance": -1.0},
+        {"noise_variance": np.inf},
+        {"noise_variance": None},
+        {"size_prior": "dense"},
+        {"size_prior": 3},
+        {"init": "zeros"},
+        {"slab_rate": "best"},
+        {"slab_rate": 0.0},
+        {"slab_rate": -2},
+        {"slab_rate": np.nan},
+        {"scale": "columns"},
+        {"scale": None},
+        {"max_iter": 0},
+        {"max_iter": 2.5},
+        {"tol": -1e-3},
+        {"tol": "small"},
+        {"verbose": -1},
+        {"verbose": "loud"},
+    ],
+    ids=str,
+)
+def test_parameters(Estimator, X, parameters):
+    ((name, value),) = parameters.items()
+    with pytest.raises(ValueError, match=f"^{name} must be") as error:
+        Estimator(3, **parameters).fit(X)
+    assert repr(value) in str(error.value)
+
+
+def test_no_noise_left_for_the_estimate(Estimator):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 10))
+    with pytest.raises(ValueError, match=r"noise_variance='ml' estimates that there is no noise.*fewer components"):
+        Estimator(2, noise_variance="ml").fit(X)
+
+
+def test_new_data_must_have_the_columns_of_fit(Estimator, X):
+    names = [f"gene{i}" for i in range(25)]
+    model = Estimator(3).fit(pd.DataFrame(X, columns=names))
+    with pytest.raises(ValueError, match=r"X has 24 features, but .* is expecting 25"):
+        Estimator(3).fit(X).transform(X[:, :24])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(pd.DataFrame(X, columns=names)[names[::-1]])
+
+
+def test_new_scores_must_have_the_components_of_fit(X):
+    model = GSPPCA(3).fit(X)
+    with pytest.raises(ValueError, match="X has 2 columns, but this model has 3 components"):
+        model.inverse_transform(np.zeros((4, 2)))
+
+
+def test_a_failed_fit_changes_nothing_that_was_fitted(Estimator, X):
+    model = Estimator(3).fit(X)
+    before = model.support_.copy()
+    with pytest.raises(ValueError, match="n_features_to_select"):
+        model.set_params(n_features_to_select=1000).fit(X)
+    np.testing.assert_array_equal(model.support_, before)
+
+
+# The stages.
+
+
+@pytest.mark.parametrize("order", [[0.5, 1.5], [[0, 1]], [], ["a"], [0, 0, 1], [0, 25], [-1, 2]], ids=str)
+def test_order(X, order):
+    with pytest.raises(ValueError, match="order must"):
+        evidence_path(X, order, 3, 0.1)
+
+
+@pytest.mark.parametrize("sizes", [[0, 1], [26], [1.5], [], "all"], ids=str)
+def test_sizes(X, sizes):
+    with pytest.raises(ValueError, match="sizes must be integers from 1 to 25"):
+        evidence_path(X, np.arange(25), 3, 0.1, sizes)
+
+
+@pytest.mark.parametrize("variance", [0, -1.0, np.nan, "median", None], ids=str)
+def test_inactive_variance(X, variance):
+    with pytest.raises(ValueError, match="inactive_variance must be"):
+        evidence_path(X, np.arange(25), 3, variance)
+
+
+def test_a_support_of_constants_has_no_evidence(X):
+    wide = np.hstack([np.ones((40, 2)), X])
+    with pytest.raises(ValueError, match=r"first 1 variable.* of order are constant"):
+        evidence_path(wide, np.arange(27), 3, 0.1)
+    path = evidence_path(wide, np.r_[2:27, 0, 1], 3, 0.1)
+    assert np.isfinite(path.log_evidence).all()
+
+
+def test_noise_method(X):
+    with pytest.raises(ValueError, match="method must be one of 'median', 'ml', 'bias_corrected', got 'profile'"):
+        estimate_noise_variance(X, 3, "profile")
+
+
+@pytest.mark.parametrize("data", [np.full((4, 3), np.nan), np.ones((4, 3))], ids=["nan", "constant"])
+def test_the_stages_refuse_data_that_the_estimator_refuses(data):
+    for stage in (
+        lambda: estimate_noise_variance(data, 1),
+        lambda: relaxed_vem(data, 1),
+        lambda: evidence_path(data, np.arange(3), 1, 0.1),
+    ):
+        with pytest.raises(ValueError, match=r"NaN|constant|vary"):
+            stage()
