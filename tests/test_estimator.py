@@ -14,8 +14,8 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -375,7 +375,7 @@ def test_selector_selects_and_fills(data):
 def test_pipeline_grid_search_and_clone(data):
     X, y = load_digits(return_X_y=True)
     X, y = X[:300], y[:300]
-    pipeline = make_pipeline(GSPPCA(5), LogisticRegression(max_iter=2000))
+    pipeline = make_pipeline(GSPPCA(5), LinearDiscriminantAnalysis())
     search = GridSearchCV(
         pipeline, {"gsppca__n_components": [3, 8], "gsppca__n_features_to_select": ["evidence", 20]}, cv=2
     )

@@ -112,7 +112,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     --------
     >>> import numpy as np
     >>> from gsppca import GSPPCA
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(1)
     >>> X = 0.3 * rng.normal(size=(80, 30))
     >>> X[:, [3, 8, 11, 20, 27]] += rng.normal(size=(80, 2)) @ rng.normal(size=(2, 5))
     >>> model = GSPPCA(n_components=2).fit(X)

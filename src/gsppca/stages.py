@@ -221,7 +221,7 @@ def evidence_path(
     >>> rng = np.random.default_rng(0)
     >>> X = np.hstack([rng.normal(size=(60, 1)) * np.ones(4), np.zeros((60, 6))]) + 0.1 * rng.normal(size=(60, 10))
     >>> path = evidence_path(X, np.arange(10), 1, 0.01)
-    >>> path.sizes[path.log_evidence.argmax()]
+    >>> int(path.sizes[path.log_evidence.argmax()])
     4
     """
     matrix = _checked_matrix(X)

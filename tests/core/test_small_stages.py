@@ -27,7 +27,7 @@ from tests.conftest import AUTHORS
 @pytest.mark.parametrize("route", ["gram", "outer", "operator"])
 def test_the_leading_spectrum_is_that_of_an_svd(factor_data, monkeypatch, n, p, d, route):
     monkeypatch.setattr(Matrix, "prefers_gram", property(lambda self: route == "gram"))
-    monkeypatch.setattr(spectrum_module, "MAX_OUTER", 10**9 if route == "outer" else 0)
+    monkeypatch.setattr(Matrix, "prefers_outer_gram", property(lambda self: route == "outer"))
     X, _ = factor_data(0, n=n, p=p, d=3, q=6)
     found = leading_spectrum(as_matrix(X), d)
     _, values, axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)

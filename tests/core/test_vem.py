@@ -94,17 +94,15 @@ def test_the_bound_stays_below_the_evidence():
     fit = relaxed_vem(X, 1, tol=1e-10)
     u, alpha, s2 = fit.relevance, fit.slab_rate, fit.noise_variance
     grid = np.linspace(-12, 12, 601) / alpha
-    log_terms = np.empty((len(grid), len(grid)))
-    for i, w1 in enumerate(grid):
-        for j, w2 in enumerate(grid):
-            a = np.array([u[0] * w1, u[1] * w2])
-            # log N(X | 0, a a' + s2 I) by the matrix determinant lemma
-            quadratic = ((X**2).sum() - ((X @ a) ** 2).sum() / (s2 + a @ a)) / s2
-            log_det = np.log(s2) + np.log(s2 + a @ a)
-            log_terms[i, j] = -0.5 * (quadratic + len(X) * (log_det + 2 * np.log(2 * np.pi)))
-            log_terms[i, j] += np.log(alpha**2 / (2 * np.pi)) - 0.5 * alpha**2 * (w1**2 + w2**2)
-    a = np.array([u[0] * grid[400], u[1] * grid[250]])
-    literal = multivariate_normal(cov=np.outer(a, a) + s2 * np.eye(2)).logpdf(X).sum()
+    w1, w2 = np.meshgrid(grid, grid, indexing="ij")
+    # log N(X | 0, a a' + s2 I) with a = u w, by the matrix determinant lemma, plus the log prior of w
+    a = np.stack([u[0] * w1, u[1] * w2], axis=-1)
+    length = s2 + (a**2).sum(axis=-1)
+    quadratic = ((X**2).sum() - ((a @ X.T) ** 2).sum(axis=-1) / length) / s2
+    log_terms = -0.5 * (quadratic + len(X) * (np.log(s2) + np.log(length) + 2 * np.log(2 * np.pi)))
+    log_terms += np.log(alpha**2 / (2 * np.pi)) - 0.5 * alpha**2 * (w1**2 + w2**2)
+    one = a[400, 250]
+    literal = multivariate_normal(cov=np.outer(one, one) + s2 * np.eye(2)).logpdf(X).sum()
     prior = np.log(alpha**2 / (2 * np.pi)) - 0.5 * alpha**2 * (grid[400] ** 2 + grid[250] ** 2)
     np.testing.assert_allclose(log_terms[400, 250], literal + prior, rtol=1e-10)
     top = log_terms.max()

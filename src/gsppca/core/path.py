@@ -23,7 +23,10 @@ Where we leave the paper, and why:
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln
 
 from gsppca._typing import FloatArray, IntArray
@@ -85,6 +88,18 @@ def _inactive_variances(
     return np.where(n_entries > 0, inactive / np.maximum(n_entries, 1), mean_square)
 
 
+_local = threading.local()
+
+
+def _workspace(shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Buffers of this thread for blocks of a shape: six for the Bessel kernel, four for the sums."""
+    rows, columns = shape
+    held: npt.NDArray[np.float64] | None = getattr(_local, "buffers", None)
+    if held is None or held.shape[1] < rows or held.shape[2] != columns:
+        _local.buffers = held = np.empty((10, rows, columns))
+    return held[:6, :rows], held[6:, :rows]
+
+
 class _SlabProblem:
     """For every size, the maximum of L over the slab rate.
 
@@ -144,22 +159,24 @@ class _SlabProblem:
             if zero.any():
                 np.copyto(squared, np.broadcast_to(stand_ins[part], squared.shape), where=zero)
             nu = orders[part]
-            log_r = np.log(squared)
-            log_r *= -0.5 * nu
+            bessel, (log_squared, t, half, slope) = _workspace(squared.shape)
+            np.log(squared, out=log_squared)
             squared *= rates2[part]  # t^2
-            log_k, w = log_kv_block(nu, np.sqrt(squared))
-            log_k += log_r
-            first = self.d - w
-            second = w * (w + 2 * nu)
-            second -= squared  # dw
-            half_third = (w + nu) * second
-            half_third -= squared  # d2w / 2
-            half_fourth = second * second
-            half_fourth += 2 * (w + nu) * half_third
-            half_fourth -= 2 * squared  # d3w / 2
-            rows = [log_k.sum(axis=1), first.sum(axis=1), -second.sum(axis=1)]
-            rows += [-2 * half_third.sum(axis=1), -2 * half_fourth.sum(axis=1)]
-            return np.array(rows)
+            log_k, w = log_kv_block(nu, np.sqrt(squared, out=t), bessel)
+            values = np.empty((5, len(squared)))
+            values[0] = log_k.sum(axis=1) - 0.5 * nu[:, 0] * log_squared.sum(axis=1)
+            values[1] = self.d * squared.shape[1] - w.sum(axis=1)
+            # With a = w + nu the derivatives of w are: first a^2 - nu^2 - t^2, half the second a first - t^2,
+            # half the third first^2 + 2 a (half the second) - 2 t^2.
+            w += nu
+            np.multiply(w, w, out=slope)
+            slope -= squared
+            slope -= nu * nu
+            np.multiply(w, slope, out=half)
+            half -= squared
+            third = np.einsum("ij,ij->i", slope, slope) + 2 * np.einsum("ij,ij->i", w, half) - 2 * squared.sum(axis=1)
+            values[2:] = -slope.sum(axis=1), -2 * half.sum(axis=1), -2 * third
+            return values
 
         return self.matrix.reduce_radii(block_sums, self.order, sizes)
 

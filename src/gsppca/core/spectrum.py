@@ -10,7 +10,6 @@ from gsppca._typing import FloatArray
 from gsppca.core.state import Spectrum
 from gsppca.data.base import Matrix
 
-MAX_OUTER = 2048  # samples up to which Z Z' is formed
 DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
 
 
@@ -40,7 +39,7 @@ def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]
     if matrix.prefers_gram:
         values, vectors = _top_pairs(matrix.gram, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
-    if n <= MAX_OUTER:
+    if matrix.prefers_outer_gram:
         values, vectors = _top_pairs(matrix.outer_gram(), n_axes)
         axes = matrix.transposed_product(vectors)
         return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)

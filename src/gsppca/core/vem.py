@@ -224,16 +224,15 @@ def extrapolate(start: RelaxedState, first: RelaxedState, second: RelaxedState) 
     relevance, loading_mean, loading_cov, log_rates = (
         weights[0] * x0 + weights[1] * x1 + weights[2] * x2 for x0, x1, x2 in triples
     )
-    if np.linalg.eigvalsh(loading_cov)[0] <= 0:
-        loading_cov = second.weighted_loading_cov
-    log_rates = np.clip(log_rates, triples[3][2] - 5.0, triples[3][2] + 5.0)
+    positive = np.linalg.eigvalsh(loading_cov)[0] > 0
+    slab_rate, noise_variance = np.exp(np.clip(log_rates, triples[3][2] - 5.0, triples[3][2] + 5.0))
     return replace(
         second,
         relevance=np.clip(relevance, 0.01 * second.relevance, 1.0),
         loading_mean=loading_mean,
-        weighted_loading_cov=loading_cov,
-        slab_rate=math.exp(log_rates[0]),
-        noise_variance=math.exp(log_rates[1]),
+        weighted_loading_cov=loading_cov if positive else second.weighted_loading_cov,
+        slab_rate=float(slab_rate),
+        noise_variance=float(noise_variance),
     )
 
 

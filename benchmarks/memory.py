@@ -1,0 +1,48 @@
+"""Peak memory of a fit beyond the data itself."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+
+from benchmarks.tools import gene_expression, table, write
+from gsppca import GSPPCA
+
+
+def peak(X: np.ndarray, d: int, **parameters: object) -> float:
+    """Largest memory of numpy and Python during a fit, as a multiple of X, X not counted."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    GSPPCA(d, max_iter=20, tol=1e-5, **parameters).fit(X)
+    highest = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    return highest / X.nbytes
+
+
+def main() -> None:
+    import warnings
+
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    genes, name = gene_expression()
+    cases = [
+        (name, genes, {}),
+        (name + ", all selected", genes, {"n_features_to_select": genes.shape[1]}),
+        (name + ", scale=True", genes, {"scale": True}),
+        ("200 x 50,000", rng.standard_normal((200, 50_000)), {}),
+        ("50,000 x 500", rng.standard_normal((50_000, 500)), {}),
+        ("2000 x 1000", rng.standard_normal((2000, 1000)), {}),
+        ("3000 x 3000", rng.standard_normal((3000, 3000)), {}),
+        ("3000 x 3000, Fortran order", np.asfortranarray(rng.standard_normal((3000, 3000))), {}),
+        ("3000 x 3000, float32", rng.standard_normal((3000, 3000)).astype(np.float32), {}),
+        ("3000 x 3000, half of the columns constant", rng.standard_normal((3000, 3000)) * (np.arange(3000) % 2), {}),
+    ]
+    rows = [[label, f"{X.nbytes / 1e6:.0f}", f"{peak(X, 10, **parameters):.2f}"] for label, X, parameters in cases]
+    write(
+        "memory",
+        "Peak memory of a fit",
+        "d = 10. Memory that numpy and Python hold at most during `fit`, beyond X, divided by the size of X (below 1 "
+        "wanted).",
+        table(["data", "X (MB)", "peak / X"], rows),
+    )
