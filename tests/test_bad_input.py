@@ -102,7 +102,8 @@ def test_n_features_to_select(Estimator, X, wanted):
 
 def test_more_variables_than_vary_cannot_be_selected(Estimator, X):
     wide = np.hstack([X, np.ones((40, 5))])
-    with pytest.raises(ValueError, match=r"from 1 to 25, got 27\. X has 25 columns that vary"):
+    message = r"must be 'evidence', a fraction or an integer from 1 to 25, got 27\. X has 25 columns that vary"
+    with pytest.raises(ValueError, match=message):
         Estimator(3, n_features_to_select=27).fit(wide)
 
 

@@ -239,6 +239,11 @@ def test_scaling_for_the_ranking_only(data):
     np.testing.assert_allclose(model.mean_, X.mean(axis=0))
 
 
+def test_numpy_booleans_are_booleans(data, fitted):
+    np.testing.assert_array_equal(GSPPCA(3, scale=np.False_).fit(data[0]).components_, fitted.components_)
+    assert GSPPCA(3, scale=np.True_).fit(data[0]).scale_ is not None
+
+
 @pytest.mark.parametrize("noise", ["median", "ml", "bias_corrected", "profile", 0.09])
 def test_noise_estimators(data, noise):
     X, support = data
@@ -337,8 +342,9 @@ def test_collapse_is_said():
 
 
 def test_unsettled_runs_are_said(data):
-    with pytest.warns(ConvergenceWarning, match="did not settle in max_iter=6"):
+    with pytest.warns(ConvergenceWarning, match="did not settle in max_iter=6") as record:
         GSPPCA(3, max_iter=6, tol=0).fit(data[0])
+    assert record[0].filename == __file__  # the warning points at the user's line
 
 
 def test_verbose_reports(data, capsys):

@@ -92,13 +92,14 @@ class GloballySparseBase(BaseEstimator):
         self._check_parameters()
         X = check_data(self, X, reset=True)
         with block_threads():
-            frame = Frame.of(X, self.scale)
+            frame = Frame.of(X, self._scale())
+            wanted = self._wanted_size(frame.data.n_features)
             n_components = self._resolve_n_components(frame.data)
             noise = self._resolve_noise(frame.data, n_components)
             relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None)
             order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
             path = evidence_path(frame.data, order, n_components, noise)
-            size = self._resolve_size(path, frame.data)
+            size = self._best_size(path, frame.data) if wanted is None else wanted
             squares = frame.data.column_squares
             self._set_fitted(Selection(frame, n_components, relaxed, order, path, squares), size)
         return self
@@ -132,7 +133,7 @@ class GloballySparseBase(BaseEstimator):
                 f"Call choose({size}, X) with the X of fit."
             )
         with block_threads():
-            frame = Frame.of(X, self.scale)
+            frame = Frame.of(X, self._scale())
             squares = frame.data.column_squares
             if squares.shape != fitted.column_squares.shape or not np.allclose(squares, fitted.column_squares, atol=0):
                 raise ValueError(
@@ -176,14 +177,14 @@ class GloballySparseBase(BaseEstimator):
                 "late they vanished; the selection may mean nothing. Try other n_components, slab_rate='grid', or "
                 "scale=True if the columns have different units.",
                 NoStructureWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         elif not fit.converged:
             warnings.warn(
                 f"The variational EM did not settle in max_iter={self.max_iter} iterations; the ranking may still "
                 f"change. Raise max_iter, or tol={self.tol:g} if this precision is not needed.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return fit
 
@@ -207,18 +208,21 @@ class GloballySparseBase(BaseEstimator):
             )
         return value
 
-    def _resolve_size(self, path: EvidencePath, data: Matrix) -> int:
-        wanted, largest = self.n_features_to_select, int(path.sizes[-1])
+    def _scale(self) -> bool | str:
+        return self.scale if isinstance(self.scale, str) else bool(self.scale)
+
+    def _wanted_size(self, largest: int) -> int | None:
+        """The number of variables asked for, of `largest` that vary; None if the evidence is to choose."""
+        wanted = self.n_features_to_select
         if isinstance(wanted, str):
-            prior = log_size_prior(self.size_prior, path.sizes, data.n_samples, data.n_features)
-            return best_size(path, prior)
+            return None
         if is_integer(wanted):
-            return self._check_size("n_features_to_select", wanted, largest)
+            advice = f"X has {largest} columns that vary."
+            return check_count("n_features_to_select", wanted, 1, largest, advice, otherwise="'evidence', a fraction")
         return min(max(1, round(float(wanted) * self.n_features_in_)), largest)
 
-    @staticmethod
-    def _check_size(name: str, size: Any, largest: int) -> int:
-        return check_count(name, size, 1, largest, f"X has {largest} columns that vary.", otherwise="'evidence' or")
+    def _best_size(self, path: EvidencePath, data: Matrix) -> int:
+        return best_size(path, log_size_prior(self.size_prior, path.sizes, data.n_samples, data.n_features))
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no data could make right."""
