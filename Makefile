@@ -21,6 +21,7 @@ types: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(BIN)/pytest -n auto
+	SCIPY_ARRAY_API=1 $(BIN)/pytest -q tests -k check_array_api_input  # skipped by scikit-learn without this variable
 
 bench: $(VENV)/.bench  ## speed against peers; rewrites benchmarks/results
 	$(BIN)/python -m benchmarks

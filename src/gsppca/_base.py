@@ -18,7 +18,7 @@ from gsppca.core.noise import METHODS
 from gsppca.core.ranking import rank_variables
 from gsppca.core.size import best_size, log_size_prior
 from gsppca.core.state import EvidencePath, RelaxedFit
-from gsppca.data import Matrix, block_threads
+from gsppca.data import Matrix
 from gsppca.exceptions import NoStructureWarning
 from gsppca.selection import Frame, Selection
 from gsppca.stages import (
@@ -91,17 +91,16 @@ class GloballySparseBase(BaseEstimator):
         """
         self._check_parameters()
         X = check_data(self, X, reset=True)
-        with block_threads():
-            frame = Frame.of(X, self._scale())
-            wanted = self._wanted_size(frame.data.n_features)
-            n_components = self._resolve_n_components(frame.data)
-            noise = self._resolve_noise(frame.data, n_components)
-            relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None)
-            order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
-            path = evidence_path(frame.data, order, n_components, noise)
-            size = self._best_size(path, frame.data) if wanted is None else wanted
-            squares = frame.data.column_squares
-            self._set_fitted(Selection(frame, n_components, relaxed, order, path, squares), size)
+        frame = Frame.of(X, self._scale())
+        wanted = self._wanted_size(frame.data.n_features)
+        n_components = self._resolve_n_components(frame.data)
+        noise = self._resolve_noise(frame.data, n_components)
+        relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None)
+        order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
+        path = evidence_path(frame.data, order, n_components, noise)
+        size = self._best_size(path, frame.data) if wanted is None else wanted
+        squares = frame.data.column_squares
+        self._set_fitted(Selection(frame, n_components, relaxed, order, path, squares), size)
         return self
 
     def choose(self, size: int, X: Any = None) -> Self:
@@ -132,16 +131,13 @@ class GloballySparseBase(BaseEstimator):
                 "X is needed: this model was pickled, copied or loaded, and its training data is not stored with it. "
                 f"Call choose({size}, X) with the X of fit."
             )
-        with block_threads():
-            frame = Frame.of(X, self._scale())
-            squares = frame.data.column_squares
-            if squares.shape != fitted.column_squares.shape or not np.allclose(squares, fitted.column_squares, atol=0):
-                raise ValueError(
-                    "X is not the data of fit: its columns have other variances. Give that X, or fit again."
-                )
-            model = copy(self)
-            model.n_features_to_select = int(size)
-            model._set_fitted(replace(fitted, frame=frame), int(size))
+        frame = Frame.of(X, self._scale())
+        squares = frame.data.column_squares
+        if squares.shape != fitted.column_squares.shape or not np.allclose(squares, fitted.column_squares, atol=0):
+            raise ValueError("X is not the data of fit: its columns have other variances. Give that X, or fit again.")
+        model = copy(self)
+        model.n_features_to_select = int(size)
+        model._set_fitted(replace(fitted, frame=frame), int(size))
         return model
 
     def get_support(self, indices: bool = False) -> npt.NDArray[Any]:

@@ -20,7 +20,7 @@ from gsppca.core.spectrum import leading_spectrum
 from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_loadings
 from gsppca.core.state import EvidencePath, RelaxedFit
 from gsppca.core.vem import Progress
-from gsppca.data import Matrix, as_matrix, block_threads
+from gsppca.data import Matrix, as_matrix
 from gsppca.validation import check_choice, check_count, check_finite, check_positive
 
 MAX_ITER = 1000
@@ -57,8 +57,7 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
     n, p = matrix.n_samples, matrix.n_features
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, 1, "median")
-    with block_threads():
-        spectrum = leading_spectrum(matrix, max(1, min(MAX_DIMENSION, n - 1, p - 1)))
+    spectrum = leading_spectrum(matrix, max(1, min(MAX_DIMENSION, n - 1, p - 1)))
     return count_components(spectrum, n, p, noise_variance)
 
 
@@ -92,8 +91,7 @@ def estimate_noise_variance(X: Any, n_components: int, method: str = "median") -
     check_choice("method", method, noise.METHODS)
     matrix = _checked_matrix(X)
     check_n_components(n_components, matrix.n_samples, matrix.n_features)
-    with block_threads():
-        spectrum = None if method == "median" else leading_spectrum(matrix, n_components)
+    spectrum = None if method == "median" else leading_spectrum(matrix, n_components)
     return noise.noise_variance(matrix.column_squares, matrix.n_samples, n_components, method, spectrum)
 
 
@@ -165,21 +163,20 @@ def relaxed_vem(
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, n_components)
     check_positive("noise_variance", noise_variance)
-    with block_threads():
-        if init == "svd":
-            loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
-        else:
-            loadings = random_loadings(check_random_state(random_state), n_components, p, unit)
-        return fit_relaxed(
-            matrix,
-            loadings,
-            rates,
-            noise_variance,
-            max_iter=max_iter,
-            tol=tol,
-            accelerate=accelerate,
-            progress=progress,
-        )
+    if init == "svd":
+        loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
+    else:
+        loadings = random_loadings(check_random_state(random_state), n_components, p, unit)
+    return fit_relaxed(
+        matrix,
+        loadings,
+        rates,
+        noise_variance,
+        max_iter=max_iter,
+        tol=tol,
+        accelerate=accelerate,
+        progress=progress,
+    )
 
 
 def evidence_path(
@@ -238,8 +235,7 @@ def evidence_path(
             f"The first {chosen[0]} variable(s) of order are constant: a support needs at least one that varies. "
             "Put constant columns last."
         )
-    with block_threads():
-        return evidence_along(matrix, ranking, n_components, variance, chosen)
+    return evidence_along(matrix, ranking, n_components, variance, chosen)
 
 
 def _checked_matrix(X: Any) -> Matrix:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
-from gsppca.data import as_matrix, block_threads
+from gsppca.data import as_matrix
 from gsppca.data import dense as dense_module
 
 SHAPES = [(2, 2), (301, 33), (20, 90)]
@@ -119,24 +122,37 @@ def test_radii(pair, which):
     close(matrix.reduce_radii(moments, order, sizes), [radii.sum(axis=0), np.sqrt(radii).sum(axis=0)])
 
 
-def test_the_number_of_threads_does_not_change_a_bit(monkeypatch):
-    monkeypatch.setattr(dense_module, "BLOCK_BYTES", 4096)
-    X = np.random.default_rng(0).standard_normal((301, 47))
-    axes = np.random.default_rng(1).standard_normal((3, 47))
+@pytest.mark.parametrize("shift", [0.0, 1e2, 1e5])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_with_the_data_itself_keep_the_digits(shift, order):
+    """Means are corrected for where that is harmless, and removed from blocks where it is not."""
+    rng = np.random.default_rng(0)
+    X = np.array(rng.standard_normal((300, 40)) + shift, order=order)
+    matrix, Z = as_matrix(X), X - X.mean(axis=0)
+    Z -= Z.mean(axis=0)
+    assert matrix._direct == (shift < 1e3)
+    axes, scores = rng.standard_normal((3, 40)), rng.standard_normal((300, 3))
+    for found, wanted in (
+        (matrix.product(axes), Z @ axes.T),
+        (matrix.transposed_product(scores), scores.T @ Z),
+        (matrix._gram_product(axes), axes @ Z.T @ Z),
+    ):
+        np.testing.assert_allclose(found, wanted, atol=2e-12 * np.abs(wanted).max())
 
-    def total(squared, part):
-        return squared.sum(axis=1)[None]
 
-    def everything():
-        matrix = as_matrix(X)
-        radii = matrix.reduce_radii(total, np.arange(47), np.arange(1, 48))
-        return matrix.column_squares, matrix._gram_product(axes), matrix.gram, matrix.outer_gram(), radii
+def test_a_fit_may_run_in_several_threads(factor_data):
+    """The buffers belong to threads: fits of different data at the same time do not disturb each other."""
+    data = [factor_data(seed, n=300, p=60)[0].astype(np.float32) for seed in range(4)]
+    axes = np.random.default_rng(0).standard_normal((3, 60))
 
-    alone = everything()
-    with block_threads():
-        shared = everything()
-    for one, other in zip(alone, shared, strict=True):
-        assert np.array_equal(one, other)
+    def products(X):
+        return [as_matrix(X)._gram_product(axes) for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(products, data))
+    for X, found in zip(data, together, strict=True):
+        wanted = as_matrix(X)._gram_product(axes)
+        assert all(np.array_equal(one, wanted) for one in found)
 
 
 def test_the_data_is_neither_copied_nor_written_to():
@@ -157,6 +173,13 @@ def test_a_large_mean_costs_no_digits():
     # What is lost is the rounding of the data itself, 2^30 eps, and no more.
     np.testing.assert_allclose(far.column_squares, near.column_squares, rtol=1e-6)
     np.testing.assert_allclose(far.mean - 2.0**30, near.mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_means_are_exact_to_the_last_digit(order):
+    X = np.array(1e9 / 3 + np.random.default_rng(0).standard_normal((20_000, 3)), order=order)
+    exact = np.array([math.fsum(column) for column in X.T]) / len(X)
+    np.testing.assert_allclose(as_matrix(X).mean, exact, rtol=2e-16)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -31,7 +31,7 @@ from scipy import special
 
 __all__ = ["block_workspace", "kv_ratio", "log_kv", "log_kv_and_ratio", "log_kv_block", "w_block"]
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 # l_k(q) for k = 1, 2, ...: coefficients of q^0 ... q^k. A test rebuilds them from the recurrence of the U_k.
 # fmt: off

@@ -12,10 +12,10 @@ integrates the loadings anew for every observation.
 Where we leave the paper, and why:
 
 1. The slab rate is found on a log scale. With w(t) = t K_{nu-1}(t)/K_nu(t), dL/dlog(alpha) = sum_i (d - w_i) and
-   dw/dlog(t) = w^2 + 2 nu w - t^2 > 0: L is strictly concave in log(alpha) for all k and d, also k < d, and all its
-   derivatives come free with the first.
-2. Some sizes are solved by Newton steps; the others start from their neighbours' rates, so close that one evaluation
-   and a Taylor series of fourth order give rate and evidence to the last digits. What is too far is evaluated again.
+   dw/dlog(t) = w^2 + 2 nu w - t^2 > 0: L is strictly concave in log(alpha) for all k and d, also k < d, and its second
+   derivative comes free with the first.
+2. The sums over rows are taken over a few weighted nodes that stand for the norms of all rows, to rounding
+   (`core.radii`). The data is read twice for all sizes, and Newton's steps do not depend on n.
 3. A row that is zero on the support has infinite density once k > d, and would decide the selection alone. A row with
    a norm below 1e-8 of the root mean square of the rows counts as the norm that noise alone would give it,
    sqrt(k s), or the root mean square if that is smaller.
@@ -23,22 +23,20 @@ Where we leave the paper, and why:
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.core.bessel import log_kv_block
+from gsppca.core.bessel import log_kv_block, w_block
+from gsppca.core.radii import NodeGroup, compress_radii
 from gsppca.core.state import EvidencePath
 from gsppca.data.base import Matrix
 
 ZERO_ROW = 1e-8  # relative to the root mean square of the row norms
-NEAR = 1e-3  # distance in log(alpha) within which the Taylor series leaves an error below rounding
-MAX_STEP = 1.0  # of log(alpha), far from the solution
+SETTLED = 1e-8  # a Newton step of log(alpha) after which the next would be below rounding
+LONGEST = 1.0  # Newton step, far from the solution
 MAX_ROUNDS = 60
-DENSE_SIZES = 24  # sizes solved one by one before the grid of solved sizes begins to widen
+SLAB = 2**14  # nodes treated at a time, for the cache
 
 
 def evidence_along(
@@ -69,8 +67,17 @@ def evidence_along(
     unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < p else 0.0
     inactive = np.append(np.cumsum(squares[::-1])[::-1], 0.0)[sizes] + unranked
     variances = _inactive_variances(inactive_variance, inactive, n * (p - sizes), matrix.total_squares / (n * p))
-    problem = _SlabProblem(matrix, order, n_components, active / n, variances)
-    log_rates, bessel_part = problem.solve(sizes)
+    mean_squares = active / n
+    stand_ins = np.minimum(sizes * variances, mean_squares)
+    radii = compress_radii(matrix, order, sizes, n_components, ZERO_ROW**2 * mean_squares, stand_ins)
+    # E r^2 = k d / alpha^2 under the model: the moments give a start.
+    log_rates = 0.5 * np.log(n_components * sizes / mean_squares)
+    nu = (sizes - n_components) / 2
+    bessel_part = np.empty(len(sizes))
+    for group in radii.groups:
+        _solve(group, nu, n_components, log_rates, bessel_part)
+    # From sum_i log(t^|nu| K_nu(t)), t = alpha r, to sum_i log K_nu(t) - nu log r.
+    bessel_part -= np.abs(nu) * n * log_rates + np.maximum(nu, 0.0) * radii.log_sums
 
     d = n_components
     constants = (1 - (sizes + d) / 2) * np.log(2) - gammaln(d / 2) - sizes / 2 * np.log(np.pi)
@@ -88,117 +95,25 @@ def _inactive_variances(
     return np.where(n_entries > 0, inactive / np.maximum(n_entries, 1), mean_square)
 
 
-_local = threading.local()
-
-
-def _workspace(shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Buffers of this thread for blocks of a shape: six for the Bessel kernel, four for the sums."""
-    rows, columns = shape
-    held: npt.NDArray[np.float64] | None = getattr(_local, "buffers", None)
-    if held is None or held.shape[1] < rows or held.shape[2] != columns:
-        _local.buffers = held = np.empty((10, rows, columns))
-    return held[:6, :rows], held[6:, :rows]
-
-
-class _SlabProblem:
-    """For every size, the maximum of L over the slab rate.
-
-    Arrays indexed by size belong to all sizes of the path; `solve` and its helpers take positions in them.
-    """
-
-    def __init__(
-        self, matrix: Matrix, order: IntArray, n_components: int, mean_squares: FloatArray, variances: FloatArray
-    ):
-        self.matrix = matrix
-        self.order = order
-        self.d = n_components
-        self.mean_squares = mean_squares
-        self.variances = variances
-
-    def solve(self, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the log rates, and the Bessel sums ``sum_i log K_nu(alpha r_i) - nu log r_i`` at these rates."""
-        self.sizes = sizes
-        # E r^2 = k d / alpha^2 under the model: the moments give a start, and a smooth reference.
-        moments = 0.5 * np.log(self.d * sizes / self.mean_squares)
-        log_rates, bessel = moments.copy(), np.zeros(len(sizes))
-        knots = _knots(sizes)
-        self._refine(knots, log_rates, bessel)
-        rest = np.setdiff1d(np.arange(len(sizes)), knots, assume_unique=True)
-        if len(rest):
-            shift = np.interp(np.log(sizes[rest]), np.log(sizes[knots]), (log_rates - moments)[knots])
-            log_rates[rest] = moments[rest] + shift
-            self._refine(rest, log_rates, bessel)
-        return log_rates, bessel
-
-    def _refine(self, todo: IntArray, log_rates: FloatArray, bessel: FloatArray) -> None:
-        """Solve the sizes at positions `todo`, from the rates given, writing both results in place."""
+def _solve(group: NodeGroup, orders: FloatArray, d: int, log_rates: FloatArray, sums: FloatArray) -> None:
+    """Solve the sizes of a group by Newton's method, and write the log rates and ``sum_i log(t^|nu| K_nu(t))``."""
+    per_slab = max(1, SLAB // group.squared.shape[1])
+    for start in range(0, len(group.positions), per_slab):
+        part = slice(start, start + per_slab)
+        positions, weights = group.positions[part], group.weights[part]
+        radii, nu = np.sqrt(group.squared[part]), orders[positions, None]
+        log_rate = log_rates[positions]
         for _ in range(MAX_ROUNDS):
-            sums = self._sums(todo, log_rates[todo])
-            step = _taylor_step(sums)
-            near = np.abs(step) <= NEAR
-            done = todo[near]
-            # The Bessel part of L, moved along the step: its derivative lacks the term n (k + d)/2.
-            linear = self.matrix.n_samples * (self.sizes[done] + self.d) / 2
-            bessel[done] = sums[0, near] + _taylor_gain(sums[:, near], step[near]) - linear * step[near]
-            log_rates[todo] += np.clip(step, -MAX_STEP, MAX_STEP)
-            todo = todo[~near]
-            if not len(todo):
-                return
-        raise RuntimeError(f"The slab rate of sizes {self.sizes[todo][:5]} was not found: please report this data.")
-
-    def _sums(self, todo: IntArray, log_rates: FloatArray) -> FloatArray:
-        """Sums over the rows, shape (5, n_todo): the Bessel part, and four derivatives of L by log(alpha)."""
-        sizes, mean_squares = self.sizes[todo], self.mean_squares[todo]
-        orders = ((sizes - self.d) / 2)[:, None]
-        rates2 = np.exp(2 * log_rates)[:, None]
-        floors = (ZERO_ROW**2 * mean_squares)[:, None]
-        stand_ins = np.minimum(sizes * self.variances[todo], mean_squares)[:, None]
-
-        def block_sums(squared: FloatArray, part: slice) -> FloatArray:
-            zero = squared <= floors[part]
-            if zero.any():
-                np.copyto(squared, np.broadcast_to(stand_ins[part], squared.shape), where=zero)
-            nu = orders[part]
-            bessel, (log_squared, t, half, slope) = _workspace(squared.shape)
-            np.log(squared, out=log_squared)
-            squared *= rates2[part]  # t^2
-            log_k, w = log_kv_block(nu, np.sqrt(squared, out=t), bessel)
-            values = np.empty((5, len(squared)))
-            values[0] = log_k.sum(axis=1) - 0.5 * nu[:, 0] * log_squared.sum(axis=1)
-            values[1] = self.d * squared.shape[1] - w.sum(axis=1)
-            # With a = w + nu the derivatives of w are: first a^2 - nu^2 - t^2, half the second a first - t^2,
-            # half the third first^2 + 2 a (half the second) - 2 t^2.
-            w += nu
-            np.multiply(w, w, out=slope)
-            slope -= squared
-            slope -= nu * nu
-            np.multiply(w, slope, out=half)
-            half -= squared
-            third = np.einsum("ij,ij->i", slope, slope) + 2 * np.einsum("ij,ij->i", w, half) - 2 * squared.sum(axis=1)
-            values[2:] = -slope.sum(axis=1), -2 * half.sum(axis=1), -2 * third
-            return values
-
-        return self.matrix.reduce_radii(block_sums, self.order, sizes)
-
-
-def _knots(sizes: IntArray) -> IntArray:
-    """Positions of the sizes that are solved from scratch: the first ones, then ever wider apart, and the last."""
-    count = len(sizes)
-    wide = np.unique(np.geomspace(DENSE_SIZES, max(count - 1, DENSE_SIZES), 120).astype(int))
-    return np.unique(np.concatenate([np.arange(min(DENSE_SIZES, count)), wide[wide < count], [count - 1]]))
-
-
-def _taylor_step(sums: FloatArray) -> FloatArray:
-    """Step of log(alpha) to the maximum of the Taylor series of L: Newton's, corrected by the higher terms."""
-    _, first, second, third, fourth = sums
-    newton = -first / second
-    step = newton
-    for _ in range(3):  # a fixed point that converges for the small steps it is meant for
-        step = newton - (third / (2 * second) * step**2 + fourth / (6 * second) * step**3)
-    return np.where(np.abs(newton) <= 10 * NEAR, step, newton)
-
-
-def _taylor_gain(sums: FloatArray, step: FloatArray) -> FloatArray:
-    """Rise of L along a step, to fourth order."""
-    _, first, second, third, fourth = sums
-    return step * (first + step * (second / 2 + step * (third / 6 + step * fourth / 24)))
+            t = radii * np.exp(log_rate)[:, None]
+            w = w_block(nu, t)
+            slope = np.sum(weights * (d - w), axis=1)
+            curvature = np.sum(weights * (w * (w + 2 * nu) - t * t), axis=1)
+            step = np.clip(slope / curvature, -LONGEST, LONGEST)
+            log_rate += step
+            if np.abs(step).max() <= SETTLED:
+                break
+        else:
+            raise RuntimeError(f"The slab rates at positions {positions[:5]} were not found: please report this data.")
+        t = radii * np.exp(log_rate)[:, None]
+        log_rates[positions] = log_rate
+        sums[positions] = np.sum(weights * (log_kv_block(nu, t)[0] + np.abs(nu) * np.log(t)), axis=1)

@@ -10,7 +10,7 @@ from gsppca._typing import FloatArray
 from gsppca.core.state import Spectrum
 from gsppca.data.base import Matrix
 
-DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
+DENSE_EIGEN = 512  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
 
 
 def leading_spectrum(matrix: Matrix, n_axes: int) -> Spectrum:

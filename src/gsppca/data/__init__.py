@@ -8,9 +8,8 @@ import numpy as np
 
 from gsppca.data.base import Matrix
 from gsppca.data.dense import DenseMatrix
-from gsppca.data.threads import block_threads
 
-__all__ = ["Matrix", "as_matrix", "block_threads"]
+__all__ = ["Matrix", "as_matrix"]
 
 
 def as_matrix(X: Any) -> Matrix:

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
+import numpy as np
+
 from gsppca._typing import BoolArray, FloatArray, IntArray
 
 
@@ -90,15 +92,18 @@ class Matrix(ABC):
 
     @abstractmethod
     def reduce_radii(
-        self, function: Callable[[FloatArray, slice], FloatArray], order: IntArray, sizes: IntArray
+        self,
+        function: Callable[[FloatArray, slice], FloatArray],
+        order: IntArray,
+        sizes: IntArray,
+        combine: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
     ) -> FloatArray:
-        """Sum `function` over the rows, given their squared radii at the nested supports of a ranking.
+        """Reduce the squared radii of the rows at the nested supports of a ranking, in one pass over the data.
 
-        The squared radius of row i at size k is its sum of squares over the first k columns of `order`;
-        `sizes` ascends. `function` is called on blocks: ``function(squared_radii, part)`` gets an array of
-        shape (n_part, n_block_rows), which it may overwrite, for ``sizes[part]``, and returns the sums over
-        its rows, of shape (n_values, n_part). Blocks of rows are added in a fixed order, so that the result,
-        of shape (n_values, n_sizes), does not depend on the number of threads.
+        The squared radius of row i at size k is its sum of squares over the first k columns of `order`; `sizes`
+        ascends. ``function(squared_radii, part)`` gets a block of shape (n_part, n_block_rows), which it may
+        overwrite, for ``sizes[part]``, and returns an array over the sizes of the part, along its last axis. Parts
+        are concatenated, and blocks of rows combined in their order.
         """
 
     @abstractmethod

@@ -1,12 +1,15 @@
-"""A numpy array, in memory or a memmap, read in blocks of rows that fit the cache.
+"""A numpy array, in memory or a memmap: centred implicitly, or block by block, but never as a whole.
 
 Where the obvious way would fail:
 
-1. ``X - mean`` as a whole is a second X. Each block is centred in a small buffer instead, which costs no
-   reading of memory, and keeps all digits, unlike ``X'X - n mean mean'``.
-2. ``X @ A`` and then ``X.T @ Y`` reads X twice. Both products of a block are made while it is in the cache.
+1. ``X - mean`` is a second X. Products with the data are corrected for the means instead, by BLAS alone, where
+   that keeps the digits: `DIRECT_RATIO`. Otherwise, and for all Gram matrices, whose correction would lose twice as
+   many, blocks are centred one after the other in a small buffer.
+2. Scales and selections of columns go into the small factor of a product, not into the data.
 3. Blocks keep the memory order of X: columns of data frames are often contiguous, and transposing costs more than BLAS.
-4. float32 data is converted block by block: sums over thousands of float32 values would lose half the digits.
+4. BLAS shares its work among the cores; the rest is not shared. Threads over blocks of rows were tried: elementwise
+   numpy calls are too short to pass the interpreter's lock around, or, made longer, wait for memory.
+5. float32 data is converted block by block: sums over thousands of float32 values would lose half the digits.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -22,18 +26,16 @@ import numpy.typing as npt
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.data.threads import map_blocks
 
-BLOCK_BYTES = 2**20  # a centred block: larger ones fall out of the cache, smaller ones slow BLAS down
-RADII_BYTES = 2**17  # squared radii: the Bessel kernel needs several such buffers in the cache
+BLOCK_BYTES = 2**20  # a centred block
+RADII_BYTES = 2**20  # squared radii of some rows at some sizes
 RADII_ROWS = 512
-RANKED_BYTES = 2**21  # rows gathered along a ranking
-MAX_GROUPS = 16  # partial sums kept at once, whatever the number of threads
-
+RANKED_BYTES = 2**22  # rows gathered along a ranking
+DIRECT_RATIO = 1e3  # largest mean, in standard deviations, that a product may be corrected for: costs three digits
 
 ALL = slice(None)
 
-_local = threading.local()
+_local = threading.local()  # a fit may run in several threads at once
 
 
 def _buffer(shape: tuple[int, ...]) -> FloatArray:
@@ -78,6 +80,17 @@ class DenseMatrix(Matrix):
             mean, column_squares = self._moments()
         self.mean, self.column_squares = mean, column_squares
 
+    @cached_property
+    def _direct(self) -> bool:
+        """Whether products are made with X itself."""
+        whole = self.index is None or 2 * len(self.index) >= self.X.shape[1]
+        contiguous = self.X.flags.c_contiguous or self.X.flags.f_contiguous
+        if not (whole and contiguous and self.X.dtype == np.float64):
+            return False
+        scale = 1.0 if self.column_scale is None else self.column_scale
+        deviations = np.sqrt(self.column_squares / self.n_samples)
+        return bool(np.all(np.abs(self.mean * scale) <= DIRECT_RATIO * deviations))
+
     def scaled(self, column_scale: FloatArray) -> DenseMatrix:
         old = 1.0 if self.column_scale is None else self.column_scale
         squares = self.column_squares * column_scale**2
@@ -96,36 +109,58 @@ class DenseMatrix(Matrix):
         return part
 
     def _gram_product(self, axes: FloatArray) -> FloatArray:
-        if self._by_column:
+        if self._direct or self._by_column:
             return self.transposed_product(self.product(axes))
+        # One reading of the data: both products of a block while it is in the cache.
         return self._sum_over(self._row_slices(), lambda rows: _both_products(axes, self._centred(rows)))
 
     def product(self, axes: FloatArray) -> FloatArray:
+        if self._direct:
+            wide, means = self._outward(axes)
+            return self.X @ wide.T - wide @ means
         if self._by_column:
             return self._sum_over(self._column_slices(), lambda part: self._centred(ALL, part) @ axes[:, part].T)
-        return np.concatenate(list(map_blocks(lambda rows: self._centred(rows) @ axes.T, self._row_slices())))
+        return np.concatenate([self._centred(rows) @ axes.T for rows in self._row_slices()])
 
     def transposed_product(self, scores: FloatArray) -> FloatArray:
-        return self._over_columns(lambda rows, block: scores[rows].T @ block)
+        if self._direct:
+            wide = scores.T @ self.X
+            part = wide if self.index is None else wide[:, self.index]
+            part -= np.multiply.outer(scores.sum(axis=0), self.mean)
+            if self.column_scale is not None:
+                part *= self.column_scale
+            return part
+        if self._by_column:
+            parts = [scores.T @ self._centred(ALL, part) for part in self._column_slices()]
+            return np.concatenate(parts, axis=1)
+        return self._sum_over(self._row_slices(), lambda rows: scores[rows].T @ self._centred(rows))
+
+    def _outward(self, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Axes and means for all columns of X: scaled, and zero at columns that this matrix lacks."""
+        axes = axes if self.column_scale is None else axes * self.column_scale
+        if self.index is None:
+            return axes, self.mean
+        wide, means = np.zeros((len(axes), self.X.shape[1])), np.zeros(self.X.shape[1])
+        wide[:, self.index], means[self.index] = axes, self.mean
+        return wide, means
 
     def _gram(self) -> FloatArray:
-        width = max(128, -(-self.n_features // 6))
-        height = max(1, BLOCK_BYTES // (16 * width))
-        panels = [slice(a, a + width) for a in range(0, self.n_features, width)]
-        rows = [slice(a, a + height) for a in range(0, self.n_samples, height)]
-        return _symmetric(self.n_features, panels, rows, lambda panel, part: self._centred(part, panel).T)
+        # Blocks as tall as half their width: a thinner one would cost a whole Gram matrix of sums for few products.
+        height = max(BLOCK_BYTES // (8 * self.n_features), self.n_features // 2)
+        return self._sum_over(self._row_slices(height), lambda rows: _square(self._centred(rows).T))
 
     def outer_gram(self) -> FloatArray:
-        height = max(64, -(-self.n_samples // 6))
-        width = max(1, BLOCK_BYTES // (16 * height))
-        panels = [slice(a, a + height) for a in range(0, self.n_samples, height)]
-        columns = [slice(a, a + width) for a in range(0, self.n_features, width)]
-        return _symmetric(self.n_samples, panels, columns, self._centred)
+        width = max(BLOCK_BYTES // (8 * self.n_samples), self.n_samples // 2)
+        return self._sum_over(self._column_slices(width), lambda part: _square(self._centred(ALL, part)))
 
     def reduce_radii(
-        self, function: Callable[[FloatArray, slice], FloatArray], order: IntArray, sizes: IntArray
+        self,
+        function: Callable[[FloatArray, slice], FloatArray],
+        order: IntArray,
+        sizes: IntArray,
+        combine: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
     ) -> FloatArray:
-        height = max(16, min(RADII_ROWS, -(-self.n_samples // 8), RANKED_BYTES // (8 * self.n_features)))
+        height = max(16, min(RADII_ROWS, RANKED_BYTES // (8 * self.n_features)))
         width = max(1, RADII_BYTES // (8 * height))
         last_size = int(sizes[-1])
         # Each chunk of columns along the ranking: its bounds, and the sizes that end inside it.
@@ -146,18 +181,18 @@ class DenseMatrix(Matrix):
                     ends = sizes[low:high] - first - 1
                     radii = squares if len(ends) == len(squares) else squares[ends]
                     values.append(function(radii, slice(int(low), int(high))))
-            return np.concatenate(values, axis=1)
+            return np.concatenate(values, axis=-1)
 
-        return np.asarray(sum(map_blocks(rows_value, self._row_slices(height))))
+        return reduce(combine, map(rows_value, self._row_slices(height)))
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Means of the columns, and their sums of squares around them."""
         self.mean = np.zeros(self.n_features)
-        self.mean = self._over_columns(lambda _, block: block.sum(axis=0)[None])[0] / self.n_samples
+        self.mean = self._column_sums(lambda block: block.sum(axis=0)[None])[0] / self.n_samples
         # Around the rounded means, the second pass corrects what the first lost: it matters when a mean dwarfs its
         # spread.
-        sums, squares = self._over_columns(
-            lambda _, block: np.array([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+        sums, squares = self._column_sums(
+            lambda block: np.array([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
         )
         with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses squares that are not finite
             squares = np.maximum(squares - sums * (sums / self.n_samples), 0.0)
@@ -181,36 +216,24 @@ class DenseMatrix(Matrix):
             block *= self.column_scale[columns]
         return block
 
-    def _over_columns(self, function: Callable[[slice, FloatArray], FloatArray]) -> FloatArray:
-        """Sum ``function(rows, block)``, of shape (n_values, n_block_columns), over the rows, for all columns."""
+    def _column_sums(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Sum ``function(block)``, of shape (n_values, n_block_columns), over the rows, for all columns."""
         if self._by_column:
-            parts = map_blocks(lambda part: function(ALL, self._centred(ALL, part)), self._column_slices())
-            return np.concatenate(list(parts), axis=1)
-        return self._sum_over(self._row_slices(), lambda rows: function(rows, self._centred(rows)))
+            return np.concatenate([function(self._centred(ALL, part)) for part in self._column_slices()], axis=1)
+        return self._sum_over(self._row_slices(), lambda rows: function(self._centred(rows)))
 
     def _row_slices(self, height: int | None = None) -> list[slice]:
         return _slices(self.n_samples, height or max(1, BLOCK_BYTES // (8 * self.n_features)))
 
-    def _column_slices(self) -> list[slice]:
-        return _slices(self.n_features, max(1, BLOCK_BYTES // (8 * self.n_samples)))
+    def _column_slices(self, width: int | None = None) -> list[slice]:
+        return _slices(self.n_features, width or max(1, BLOCK_BYTES // (8 * self.n_samples)))
 
-    def _sum_over(self, blocks: list[slice], function: Callable[[slice], FloatArray]) -> FloatArray:
-        """Sum `function` over blocks: within groups one after the other, then over groups in order."""
-
-        def group_sum(group: list[slice]) -> FloatArray:
-            total = function(group[0])
-            for block in group[1:]:
-                total += function(block)
-            return total
-
-        # The first block tells the size of a partial sum; as many are kept as take an eighth of the memory of X.
-        first = function(blocks[0])
-        rest = blocks[1:]
-        n_groups = min(max(self.X.size // (8 * first.size), 2), MAX_GROUPS, len(rest))
-        edges = np.linspace(0, len(rest), n_groups + 1).astype(int).tolist()
-        for value in map_blocks(group_sum, [rest[a:b] for a, b in pairwise(edges)]):
-            first += value
-        return first
+    @staticmethod
+    def _sum_over(blocks: list[slice], function: Callable[[slice], FloatArray]) -> FloatArray:
+        total = function(blocks[0])
+        for block in blocks[1:]:
+            total += function(block)
+        return total
 
 
 def _slices(length: int, width: int) -> list[slice]:
@@ -225,28 +248,5 @@ def _both_products(axes: FloatArray, block: FloatArray) -> FloatArray:
     return np.asarray((axes @ block.T) @ block)
 
 
-def _symmetric(
-    order: int, panels: list[slice], parts: list[slice], block_of: Callable[[slice, slice], FloatArray]
-) -> FloatArray:
-    """Return ``B B'`` for B of `order` rows, given as blocks: panels of rows against panels of rows, part by part.
-
-    No partial sum of the size of the result is kept, and only one half of it is computed.
-    """
-    out = np.empty((order, order))
-
-    def fill(pair: tuple[slice, slice]) -> None:
-        left, right = pair
-        total: FloatArray | float = 0.0
-        for part in parts:
-            block = block_of(left, part)
-            if left is right:
-                total += block @ block.T
-            else:
-                kept = block.copy()  # the next block of this thread takes its place
-                total += kept @ block_of(right, part).T
-        out[left, right] = total
-        out[right, left] = out[left, right].T
-
-    for _ in map_blocks(fill, [(left, right) for i, left in enumerate(panels) for right in panels[i:]]):
-        pass
-    return out
+def _square(block: FloatArray) -> FloatArray:
+    return np.asarray(block @ block.T)
