@@ -63,7 +63,7 @@ def main() -> None:
         average = np.mean([compare(one.X, one.n_components, one.support) for one in data], axis=0)
         means.append(average)
         rows += lines(name, average)
-    overall = lines(f"mean of the {len(means)} rows above", np.mean(means, axis=0))
+    overall = lines(f"mean of {len(means)} simulations", np.mean(means, axis=0))
     X, name = gene_expression()
     genes = lines(name, compare(X, 10, None))
     write(

@@ -166,8 +166,11 @@ def test_sudden_changes_along_the_ranking_do_no_harm():
             assert literal_evidence(X, np.arange(300), size, 3, step * alpha, 1.0) < path.log_evidence[size - 1]
 
 
-def test_the_data_is_read_twice_for_all_sizes(monkeypatch, factor_data):
+@pytest.mark.parametrize(("rows", "passes_wanted"), [(50, 1), (49, 2), (7, 2)])
+def test_the_data_is_read_at_most_twice_for_all_sizes(monkeypatch, factor_data, rows, passes_wanted):
     X, _ = factor_data(0, n=50, p=200, d=5, q=30)
+    wanted = evidence_path(X, np.arange(200), 5, 1.0)
+    monkeypatch.setattr("gsppca.data.dense.RADII_ROWS", rows)
     passes = []
     original = DenseMatrix.reduce_radii
 
@@ -176,8 +179,10 @@ def test_the_data_is_read_twice_for_all_sizes(monkeypatch, factor_data):
         return original(self, *arguments)
 
     monkeypatch.setattr(DenseMatrix, "reduce_radii", counted)
-    evidence_path(X, np.arange(200), 5, 1.0)
-    assert passes == [200, 200]
+    path = evidence_path(X, np.arange(200), 5, 1.0)
+    assert len(passes) == passes_wanted
+    np.testing.assert_allclose(path.log_evidence, wanted.log_evidence, rtol=1e-13)
+    np.testing.assert_allclose(path.slab_rates, wanted.slab_rates, rtol=1e-12)
 
 
 def test_scaling_shifts_the_evidence_and_keeps_its_order(factor_data):

@@ -58,6 +58,7 @@ def pair(request, container, dtype, view, tmp_path, monkeypatch):
     """A matrix made of several blocks, and the centred array it stands for."""
     monkeypatch.setattr(dense_module, "BLOCK_BYTES", 2048)
     monkeypatch.setattr(dense_module, "RADII_BYTES", 2048)
+    monkeypatch.setattr(dense_module, "RADII_ROWS", 100)
     n, p = request.param
     rng = np.random.default_rng(n + p)
     X = (rng.standard_normal((n, p)) * rng.uniform(0.1, 3, p) + rng.standard_normal(p)).astype(dtype)

@@ -15,7 +15,7 @@ Where we leave the paper, and why:
    dw/dlog(t) = w^2 + 2 nu w - t^2 > 0: L is strictly concave in log(alpha) for all k and d, also k < d, and its second
    derivative comes free with the first.
 2. The sums over rows are taken over a few weighted nodes that stand for the norms of all rows, to rounding
-   (`core.radii`). The data is read twice for all sizes, and Newton's steps do not depend on n.
+   (`core.radii`). The data is read once or twice for all sizes, and Newton's steps do not depend on n.
 3. A row that is zero on the support has infinite density once k > d, and would decide the selection alone. A row with
    a norm below 1e-8 of the root mean square of the rows counts as the norm that noise alone would give it,
    sqrt(k s), or the root mean square if that is smaller.

@@ -5,7 +5,7 @@ smooth: ``g = log(x^|nu| K_nu(x))`` with ``x = alpha sqrt(s)``, and its derivati
 polynomial to rounding, so that the sum depends on the norms only through their Chebyshev moments
 ``sum_i T_m(y_i)``, y the norm mapped to [-1, 1]. Equivalently it is a sum over Chebyshev nodes with weights made
 of these moments. Two passes over the data, one for the extremes and one for the moments, serve all sizes and all
-values of alpha.
+values of alpha; one pass does, if all rows come at once.
 
 How many nodes: g has its nearest singularities at ``x = +-i nu``. In the variable s this is ``-(nu/alpha)^2``, far away
 when k is much larger than d; but at ``s = 0`` there is a term ``s^nu log s``, too weak to matter from order 8 on, and
@@ -76,25 +76,23 @@ def compress_radii(
     floors, stand_ins : ndarray of shape (n_sizes,)
         A squared norm up to the floor of its size is replaced by the stand-in.
     """
-
-    def floored(squared: FloatArray, part: slice) -> FloatArray:
-        low = squared <= floors[part, None]
-        if low.any():
-            np.copyto(squared, np.broadcast_to(stand_ins[part, None], squared.shape), where=low)
-        return squared
+    mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / matrix.n_samples
+    log_sums, centres, halves = np.empty((3, len(sizes)))
+    counts, in_logs = np.empty(len(sizes), dtype=int), np.empty(len(sizes), dtype=bool)
 
     def extremes(squared: FloatArray, part: slice) -> FloatArray:
-        floored(squared, part)
+        _raise_low(squared, floors[part], stand_ins[part])
         lowest, highest = squared.min(axis=1), squared.max(axis=1)
-        return np.array([np.log(squared, out=squared).sum(axis=1), lowest, highest])
+        logarithms = np.log(squared, out=_buffers(squared.shape)[0])
+        return np.array([logarithms.sum(axis=1), lowest, highest])
 
-    log_sums, lowest, highest = matrix.reduce_radii(extremes, order, sizes, _combine_extremes)
-    mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / matrix.n_samples
-    counts, in_logs = _plan(sizes, n_components, lowest, highest, mean_squares)
-    centres, halves = _intervals(lowest, highest, in_logs)
+    def plan(found: FloatArray, part: slice) -> None:
+        log_sums[part], lowest, highest = found
+        counts[part], in_logs[part] = _plan(sizes[part], n_components, lowest, highest, mean_squares[part])
+        centres[part], halves[part] = _intervals(lowest, highest, in_logs[part])
 
     def moments(squared: FloatArray, part: slice) -> FloatArray:
-        floored(squared, part)
+        _raise_low(squared, floors[part], stand_ins[part])
         values = []
         for count, logs, rows in _runs(counts[part], in_logs[part]):
             y = squared[rows]
@@ -105,8 +103,23 @@ def compress_radii(
             values.append(_chebyshev_sums(y, count).ravel())
         return np.concatenate(values)
 
-    flat = matrix.reduce_radii(moments, order, sizes)
+    def both(squared: FloatArray, part: slice) -> FloatArray:
+        plan(extremes(squared, part), part)
+        return moments(squared, part)
+
+    if matrix.rows_come_together:
+        flat = matrix.reduce_radii(both, order, sizes)
+    else:
+        plan(matrix.reduce_radii(extremes, order, sizes, _combine_extremes), slice(None))
+        flat = matrix.reduce_radii(moments, order, sizes)
     return Radii(log_sums, list(_groups(flat, counts, in_logs, centres, halves)))
+
+
+def _raise_low(squared: FloatArray, floors: FloatArray, stand_ins: FloatArray) -> None:
+    """Replace squared norms up to the floor of their size by its stand-in, in place."""
+    low = squared <= floors[:, None]
+    if low.any():
+        np.copyto(squared, np.broadcast_to(stand_ins[:, None], squared.shape), where=low)
 
 
 def _combine_extremes(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -196,8 +196,13 @@ def _update(matrix: Matrix, state: RelaxedState, score_cov: FloatArray, axes: Fl
 
 def _sum_log(positive: FloatArray) -> float:
     """Sum of the logarithms of an array (d, p), four rows multiplied at a time: a quarter of the logarithms."""
-    grouped = np.multiply.reduceat(positive, np.arange(0, len(positive), 4), axis=0)
-    return float(np.log(grouped, out=grouped).sum())
+    total = 0.0
+    for first in range(0, len(positive), 4):
+        product = positive[first].copy()
+        for row in positive[first + 1 : first + 4]:
+            product *= row
+        total += float(np.log(product, out=product).sum())
+    return total
 
 
 def extrapolate(start: RelaxedState, first: RelaxedState, second: RelaxedState) -> RelaxedState:

@@ -106,6 +106,11 @@ class Matrix(ABC):
         are concatenated, and blocks of rows combined in their order.
         """
 
+    @property
+    @abstractmethod
+    def rows_come_together(self) -> bool:
+        """Whether `reduce_radii` hands all rows to its function at once."""
+
     @abstractmethod
     def columns(self, kept: BoolArray) -> Matrix:
         """Return the matrix of the kept columns only, in their order."""

@@ -29,8 +29,7 @@ from gsppca.data.base import Matrix
 
 BLOCK_BYTES = 2**20  # a centred block
 RADII_BYTES = 2**20  # squared radii of some rows at some sizes
-RADII_ROWS = 512
-RANKED_BYTES = 2**22  # rows gathered along a ranking
+RADII_ROWS = 4096
 DIRECT_RATIO = 1e3  # largest mean, in standard deviations, that a product may be corrected for: costs three digits
 
 ALL = slice(None)
@@ -160,20 +159,16 @@ class DenseMatrix(Matrix):
         sizes: IntArray,
         combine: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
     ) -> FloatArray:
-        height = max(16, min(RADII_ROWS, RANKED_BYTES // (8 * self.n_features)))
-        width = max(1, RADII_BYTES // (8 * height))
+        width = max(1, RADII_BYTES // (8 * min(self.n_samples, RADII_ROWS)))
         last_size = int(sizes[-1])
         # Each chunk of columns along the ranking: its bounds, and the sizes that end inside it.
         starts = range(0, last_size, width)
         chunks = [(a, min(a + width, last_size), np.searchsorted(sizes, [a + 1, a + width + 1])) for a in starts]
 
         def rows_value(rows: slice) -> FloatArray:
-            # Columns contiguous, so that each is gathered as a piece, and sums over columns add contiguous rows.
-            block = self._centred(rows, by_column=True).T
-            np.square(block, out=block)
             values, carried = [], np.zeros(1)
             for first, last, (low, high) in chunks:
-                squares = block[order[first:last]]
+                squares = self._squares_along(order[first:last], rows)
                 squares[0] += carried
                 np.cumsum(squares, axis=0, out=squares)
                 carried = squares[-1].copy()
@@ -183,7 +178,12 @@ class DenseMatrix(Matrix):
                     values.append(function(radii, slice(int(low), int(high))))
             return np.concatenate(values, axis=-1)
 
-        return reduce(combine, map(rows_value, self._row_slices(height)))
+        whole = [ALL] if self.rows_come_together else _slices(self.n_samples, RADII_ROWS)
+        return reduce(combine, map(rows_value, whole))
+
+    @property
+    def rows_come_together(self) -> bool:
+        return self.n_samples <= RADII_ROWS
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Means of the columns, and their sums of squares around them."""
@@ -201,16 +201,23 @@ class DenseMatrix(Matrix):
         rounding = 8 * np.finfo(np.float64).eps * np.abs(mean)
         return mean, np.where(np.sqrt(squares / self.n_samples) <= rounding, 0.0, squares)
 
-    def _centred(self, rows: slice, columns: slice = ALL, by_column: bool | None = None) -> FloatArray:
-        """A float64 block of Z, in the memory order of X or that asked; the next block of this thread overwrites it."""
-        by_column = self._by_column if by_column is None else by_column
+    def _squares_along(self, columns: IntArray, rows: slice) -> FloatArray:
+        """Squares of Z, transposed: sums over columns then add contiguous rows. The next block overwrites it."""
+        raw = self.X.T[columns if self.index is None else self.index[columns], rows]
+        block: FloatArray = np.subtract(raw, self.mean[columns, None], out=_buffer(raw.shape), dtype=np.float64)
+        if self.column_scale is not None:
+            block *= self.column_scale[columns, None]
+        return np.square(block, out=block)
+
+    def _centred(self, rows: slice, columns: slice = ALL) -> FloatArray:
+        """A float64 block of Z, in the memory order of X; the next block of this thread overwrites it."""
         if self.index is None:
             raw = self.X[rows, columns]
         elif self._by_column:
             raw = self.X.T[self.index[columns], rows].T
         else:
             raw = self.X[rows].take(self.index[columns], axis=1)
-        out = _buffer(raw.shape[::-1]).T if by_column else _buffer(raw.shape)
+        out = _buffer(raw.shape[::-1]).T if self._by_column else _buffer(raw.shape)
         block = np.subtract(raw, self.mean[columns], out=out, dtype=np.float64)
         if self.column_scale is not None:
             block *= self.column_scale[columns]
