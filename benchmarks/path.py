@@ -22,13 +22,13 @@ def main() -> None:
             "path": lambda: evidence_path(matrix, order, 10, variance),
             "em": lambda: relaxed_vem(matrix, 10, slab_rate=rate, max_iter=ITERATIONS, tol=0, accelerate=False),
         },
-        repeats=7,
+        repeats=15,
     )
     per_value = seconds["path"] / X.size * 1e9
     write(
         "path",
         "The evidence path against EM iterations",
-        f"Data: {name}, d = 10. Median of 7 runs in turn.",
+        f"Data: {name}, d = 10. Median of 15 runs in turn.",
         table(
             ["job", "seconds"],
             [

@@ -114,14 +114,11 @@ def relaxed_em(
 
 def em_step(matrix: Matrix, states: Sequence[RelaxedState]) -> list[Step]:
     """Advance some states by one iteration, in one common pass over the data."""
-    posteriors = [_score_posterior(state) for state in states]
-    axes = [axes for _, axes in posteriors]
-    products = matrix.gram_product(axes[0] if len(axes) == 1 else np.concatenate(axes))
-    parts = np.split(products, np.cumsum([len(a) for a in axes])[:-1])
-    return [
-        _update(matrix, state, score_cov, a, g)
-        for state, (score_cov, a), g in zip(states, posteriors, parts, strict=True)
-    ]
+    d, p = states[0].loading_mean.shape
+    axes = np.empty((len(states), d, p))
+    score_covs = [_score_posterior(state, out) for state, out in zip(states, axes, strict=True)]
+    products = matrix.gram_product(axes.reshape(-1, p)).reshape(axes.shape)
+    return [_update(matrix, *parts) for parts in zip(states, score_covs, axes, products, strict=True)]
 
 
 def _collapsed(state: RelaxedState, matrix: Matrix) -> bool:
@@ -129,15 +126,16 @@ def _collapsed(state: RelaxedState, matrix: Matrix) -> bool:
     return bool(state.explained.sum() <= COLLAPSED * matrix.total_squares)
 
 
-def _score_posterior(state: RelaxedState) -> tuple[FloatArray, FloatArray]:
-    """Update q(Y): the covariance of the scores, (d, d), and the axes A' with score means X A, (d, p)."""
+def _score_posterior(state: RelaxedState, axes: FloatArray) -> FloatArray:
+    """Update q(Y): return the covariance of the scores, (d, d), and write the axes A' with score means X A, (d, p)."""
     weighted = state.loading_mean * state.relevance
     precision = weighted @ weighted.T
     precision += state.weighted_loading_cov
     precision /= state.noise_variance
     precision[np.diag_indices_from(precision)] += 1.0
     score_cov = np.linalg.inv(precision)
-    return score_cov, (score_cov / state.noise_variance) @ weighted
+    np.matmul(score_cov / state.noise_variance, weighted, out=axes)
+    return score_cov
 
 
 def _update(matrix: Matrix, state: RelaxedState, score_cov: FloatArray, axes: FloatArray, products: FloatArray) -> Step:
