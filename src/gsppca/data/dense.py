@@ -125,7 +125,8 @@ class DenseMatrix(Matrix):
         if self._direct:
             wide = scores.T @ self.X
             part = wide if self.index is None else wide[:, self.index]
-            part -= np.multiply.outer(scores.sum(axis=0), self.mean)
+            for row, total in zip(part, scores.sum(axis=0), strict=True):
+                row -= total * self.mean
             if self.column_scale is not None:
                 part *= self.column_scale
             return part
