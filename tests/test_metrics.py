@@ -171,8 +171,8 @@ def test_projection(X):
         ((np.eye(3), np.ones(3)), r"axes of shape \(3,\)"),
         ((np.full((2, 2), np.nan), np.eye(2)), "X contains NaN"),
         ((np.eye(2), np.full((2, 2), np.inf)), "axes contains NaN"),
-        ((np.eye(2), np.eye(2), 3), "n_components=3.*2 axes"),
-        ((np.eye(2), np.array([True, False])), "n_components=None"),
+        ((np.eye(2), np.eye(2), 3), "n_components must be from 1 to 2, got 3.*axes"),
+        ((np.eye(2), np.array([True, False])), "n_components must be .*got None"),
         ((np.eye(2), np.array([True]), 1), "support of 1 variables, expected 2"),
     ],
 )
@@ -277,7 +277,7 @@ def test_alpha_and_min_size(genes, pathways):
         ({"selected": np.ones(3, dtype=bool)}, r"selected of shape \(3,\): expected \(60,\)"),
         ({"universe": ["g1", "g1"], "selected": ["g1"]}, "1 repeated genes"),
         ({"pathways": {"a": ["x"]}}, "none of the 1"),
-        ({"alpha": 1.5}, "alpha=1.5"),
+        ({"alpha": 1.5}, "alpha must be .*got 1.5"),
     ],
 )
 def test_enrichment_errors(genes, pathways, change, words):

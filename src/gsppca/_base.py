@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from gsppca.checks import check_choice, check_count, check_number, is_integer, is_number
 from gsppca.core.noise import METHODS
 from gsppca.core.ranking import rank_variables
 from gsppca.core.size import best_size, log_size_prior
@@ -30,14 +31,7 @@ from gsppca.stages import (
     evidence_path,
     relaxed_vem,
 )
-from gsppca.validation import (
-    check_choice,
-    check_count,
-    check_data,
-    check_positive,
-    is_integer,
-    is_number,
-)
+from gsppca.validation import check_data
 
 
 class GloballySparseBase(BaseEstimator):
@@ -229,12 +223,12 @@ class GloballySparseBase(BaseEstimator):
         elif not is_integer(self.n_features_to_select) and not 0 < float(self.n_features_to_select) <= 1:
             raise ValueError(
                 "n_features_to_select must be 'evidence', an integer, or a fraction between 0 and 1, "
-                f"got {self.n_features_to_select!r}."
+                f"got {self.n_features_to_select!r}. Set n_features_to_select to such a value."
             )
         check_choice("ranking", self.ranking, ("vem",))
         check_choice("evidence", self.evidence, ("noiseless",))
         if is_number(self.noise_variance):
-            check_positive("noise_variance", self.noise_variance)
+            check_number("noise_variance", self.noise_variance, 0, open_low=True)
         else:
             check_choice("noise_variance", self.noise_variance, (*METHODS, "profile"), "a positive number")
         if not callable(self.size_prior):
@@ -242,7 +236,7 @@ class GloballySparseBase(BaseEstimator):
         if not isinstance(self.scale, bool | np.bool_):
             check_choice("scale", self.scale, ("ranking",), "True or False")
         if not isinstance(self.verbose, bool | np.bool_):
-            check_count("verbose", self.verbose, 0, None, "0 is silent.")
+            check_count("verbose", self.verbose, 0, advice="0 is silent.")
 
     def _set_fitted(self, selection: Selection, size: int) -> None:
         """Set all fitted attributes that both estimators have."""

@@ -105,7 +105,7 @@ def adjusted_explained_variance(
     basis = _orthonormal(_axes(given, X.shape[1]))
     wanted = len(basis) if n_components is None else n_components
     if not 0 < wanted <= len(basis):
-        raise ValueError(f"n_components={wanted!r}: expected between 1 and the {len(basis)} axes given")
+        raise ValueError(f"n_components must be from 1 to {len(basis)}, got {wanted!r}. It counts the axes given.")
     total = np.sum(X**2)
     if total == 0:
         raise ValueError("X has no variance: expected columns that are not all constant; check X")
@@ -210,7 +210,7 @@ def pathway_enrichment(
     from scipy.stats import false_discovery_control, hypergeom
 
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha!r}: expected a number between 0 and 1; use 0.01 as the paper does")
+        raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}. Use 0.01 as the paper does.")
     genes = [str(gene) for gene in universe]
     chosen = _selected_genes(selected, genes)
     measured = {name: frozenset(members).intersection(genes) for name, members in pathways.items()}
@@ -258,7 +258,7 @@ def _axes(axes: NDArray[np.generic], n_features: int) -> FloatArray:
 def _support_axes(X: FloatArray, support: BoolArray, n_components: int | None) -> FloatArray:
     """Return the axes of the PCA of the selected columns, zero elsewhere; zero rows where it has fewer."""
     if n_components is None or n_components < 1:
-        raise ValueError(f"n_components={n_components!r}: expected at least 1 with a support; pass it")
+        raise ValueError(f"n_components must be at least 1 with a support, got {n_components!r}. Pass it.")
     if support.size != X.shape[1]:
         raise ValueError(f"axes: support of {support.size} variables, expected {X.shape[1]}, one per column")
     axes = np.zeros((n_components, X.shape[1]))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from gsppca._typing import IntArray
+from gsppca.checks import check_choice, check_count, check_number
 from gsppca.core import noise
 from gsppca.core.dimension import MAX_DIMENSION, count_components
 from gsppca.core.path import evidence_along
@@ -21,7 +22,7 @@ from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_lo
 from gsppca.core.state import EvidencePath, RelaxedFit
 from gsppca.core.vem import Progress
 from gsppca.data import Matrix, as_matrix
-from gsppca.validation import check_choice, check_count, check_finite, check_positive
+from gsppca.validation import check_finite
 
 MAX_ITER = 1000
 TOL = 1e-6
@@ -152,17 +153,17 @@ def relaxed_vem(
     matrix = _checked_matrix(X)
     n, p = matrix.n_samples, matrix.n_features
     check_n_components(n_components, n, p)
-    check_count("max_iter", max_iter, 1, None, "Each iteration is one pass over the data.")
-    check_positive("tol", tol, zero=True)
+    check_count("max_iter", max_iter, 1, advice="Each iteration is one pass over the data.")
+    check_number("tol", tol, 0)
     unit = reference_rate(matrix.total_squares, n, p, n_components)
     if isinstance(slab_rate, str):
         check_choice("slab_rate", slab_rate, ("grid",), "a positive number")
         rates = [multiple * unit for multiple in GRID]
     else:
-        rates = [check_positive("slab_rate", slab_rate, otherwise="'grid'")]
+        rates = [check_number("slab_rate", slab_rate, 0, open_low=True, otherwise="'grid'")]
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, n_components)
-    check_positive("noise_variance", noise_variance)
+    check_number("noise_variance", noise_variance, 0, open_low=True)
     if init == "svd":
         loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
     else:
@@ -222,14 +223,14 @@ def evidence_path(
     4
     """
     matrix = _checked_matrix(X)
-    check_count("n_components", n_components, 1, None, "It is the dimension of the latent space.")
+    check_count("n_components", n_components, 1, advice="It is the dimension of the latent space.")
     ranking = _check_order(order, matrix.n_features)
     chosen = _check_sizes(sizes, len(ranking))
     if isinstance(inactive_variance, str):
         check_choice("inactive_variance", inactive_variance, ("profile",), "a positive number")
         variance = None
     else:
-        variance = check_positive("inactive_variance", inactive_variance, otherwise="'profile'")
+        variance = check_number("inactive_variance", inactive_variance, 0, open_low=True, otherwise="'profile'")
     if not matrix.column_squares[ranking[: chosen[0]]].any():
         raise ValueError(
             f"The first {chosen[0]} variable(s) of order are constant: a support needs at least one that varies. "

@@ -1,10 +1,8 @@
-"""Checks of data and parameters: every error names the argument, its value, what is allowed and the next step."""
+"""Checks of data: every error says what is wrong, where, what is allowed and the next step."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -84,39 +82,3 @@ def check_varying(column_squares: FloatArray) -> BoolArray:
             "Constant columns carry no structure. Check that rows are samples and columns are variables."
         )
     return varying
-
-
-def check_choice(name: str, value: Any, allowed: Sequence[str], otherwise: str = "") -> None:
-    """Refuse a string that is not among those allowed; `otherwise` says what else is."""
-    if isinstance(value, str) and value in allowed:
-        return
-    options = ", ".join(map(repr, allowed)) + (f", or {otherwise}" if otherwise else "")
-    raise ValueError(f"{name} must be one of {options}, got {value!r}.")
-
-
-def check_positive(name: str, value: Any, *, otherwise: str = "", zero: bool = False) -> float:
-    """Return a positive finite number, or refuse it."""
-    if not is_number(value) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):
-        kind = "a finite number, at least 0" if zero else "a positive finite number"
-        raise ValueError(f"{name} must be {otherwise + ' or ' if otherwise else ''}{kind}, got {value!r}.")
-    return float(value)
-
-
-def check_count(name: str, value: Any, low: int, high: int | None, advice: str, *, otherwise: str = "") -> int:
-    """Return an integer from `low` to `high`, or refuse it with some advice."""
-    if not is_integer(value) or value < low or (high is not None and value > high):
-        allowed = f"an integer from {low} to {high}" if high is not None else f"an integer, at least {low}"
-        raise ValueError(
-            f"{name} must be {otherwise + ' or ' if otherwise else ''}{allowed}, got {value!r}. {advice}".strip()
-        )
-    return int(value)
-
-
-def is_number(value: Any) -> bool:
-    """Whether `value` is a real number, and not a bool."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-
-
-def is_integer(value: Any) -> bool:
-    """Whether `value` is an integer, and not a bool."""
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)

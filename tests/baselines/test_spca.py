@@ -184,12 +184,12 @@ def test_equal_columns_leave_a_warning_without_ridge(simulate):
     [
         ({"n_nonzero": 3, "penalty": 1.0}, r"n_nonzero=3.*exclude each other"),
         ({"n_nonzero": 3, "n_features_to_select": 3}, r"exclude each other"),
-        ({"n_nonzero": [3, 2, 1]}, r"n_nonzero=.*n_components = 2"),
-        ({"n_nonzero": 13}, r"n_nonzero=13.*from 1 to n_features = 12"),
-        ({"n_nonzero": 2.5}, r"n_nonzero=2.5.*integers"),
-        ({"penalty": -1.0}, r"penalty=-1.0.*negative"),
-        ({"ridge": -1.0}, r"ridge=-1.0.*from 0"),
-        ({"ridge": "none"}, r"ridge='none'"),
+        ({"n_nonzero": [3, 2, 1]}, r"n_nonzero must be .*n_components = 2 of them, got \[3, 2, 1\]"),
+        ({"n_nonzero": 13}, r"n_nonzero must be .*from 1 to n_features = 12, got 13"),
+        ({"n_nonzero": 2.5}, r"n_nonzero must be integers.*got 2.5"),
+        ({"penalty": -1.0}, r"penalty must be at least 0, got -1.0"),
+        ({"ridge": -1.0}, r"ridge must be .*at least 0, got -1.0"),
+        ({"ridge": "none"}, r"ridge must be .*got 'none'"),
     ],
 )
 def test_wrong_parameters_are_named(small, parameters, message):

@@ -139,7 +139,10 @@ def test_image_background_is_a_patch():
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [({"background": "grey"}, "background='grey'.*'image'"), ({"n_samples": 21}, "n_samples=21.*20")],
+    [
+        ({"background": "grey"}, "background must be .*'image', got 'grey'"),
+        ({"n_samples": 21}, "n_samples must be .*20, got 21"),
+    ],
 )
 def test_errors(directory, arguments, words):
     with pytest.raises(ValueError, match=words):

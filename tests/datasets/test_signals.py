@@ -129,10 +129,10 @@ def test_without_pywavelets(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"scenario": "C"}, "scenario='C'.*'A', 'B'"),
-        ({"n_samples": -1}, "n_samples=-1"),
-        ({"noise_sd": -0.1}, "noise_sd=-0.1"),
-        ({"variation": np.inf}, "variation=inf"),
+        ({"scenario": "C"}, "scenario must be .*'A', 'B', got 'C'"),
+        ({"n_samples": -1}, "n_samples must be .*got -1"),
+        ({"noise_sd": -0.1}, "noise_sd must be .*got -0.1"),
+        ({"variation": np.inf}, "variation must be .*got inf"),
     ],
 )
 def test_errors(arguments, words):

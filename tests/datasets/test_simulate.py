@@ -15,7 +15,7 @@ from gsppca.datasets import (
     make_noise_range,
 )
 from gsppca.datasets._block_ppca import block_correlated, ppca_loadings
-from gsppca.datasets._check import as_generator
+from gsppca.datasets._random import as_generator
 
 MAKERS = {
     "introductory": lambda n, seed: make_introductory(n, random_state=seed),
@@ -245,21 +245,21 @@ def test_data_cannot_be_reassigned():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: make_introductory(n_samples=0), ["n_samples=0", "at least 1"]),
-        (lambda: make_introductory(n_samples=2.5), ["n_samples=2.5"]),
-        (lambda: make_introductory(n_components=True), ["n_components=True"]),
-        (lambda: make_introductory(n_relevant=31), ["n_relevant=31", "30", "n_features"]),
-        (lambda: make_introductory(noise_variance=-1), ["noise_variance=-1", "at least 0"]),
-        (lambda: make_introductory(noise_variance=float("nan")), ["noise_variance=nan"]),
-        (lambda: make_introductory(random_state="a"), ["random_state='a'", "Generator"]),
-        (lambda: make_introductory(random_state=-1), ["random_state=-1"]),
-        (lambda: make_noise_range(0.0, 40), ["snr=0.0", "greater than 0"]),
-        (lambda: make_model_selection(40, noise="cauchy"), ["noise='cauchy'", "'laplacian'"]),
-        (lambda: make_model_selection(40, diagonal=0.3), ["rho=0.7", "at most 0.3", "covariance"]),
-        (lambda: make_model_selection(40, rho=-0.5), ["rho=-0.5"]),
-        (lambda: make_model_selection(10), ["n_components=10", "between 1 and 9", "n_samples"]),
-        (lambda: make_model_selection(10, n_features=3), ["n_features=3"]),
-        (lambda: make_noise(5, 5, noise_variance=0), ["noise_variance=0"]),
+        (lambda: make_introductory(n_samples=0), ["n_samples must be", "at least 1", "got 0"]),
+        (lambda: make_introductory(n_samples=2.5), ["n_samples must be", "got 2.5"]),
+        (lambda: make_introductory(n_components=True), ["n_components must be", "got True"]),
+        (lambda: make_introductory(n_relevant=31), ["n_relevant must be", "30", "got 31", "n_features"]),
+        (lambda: make_introductory(noise_variance=-1), ["noise_variance must be", "at least 0", "got -1"]),
+        (lambda: make_introductory(noise_variance=float("nan")), ["noise_variance must be", "got nan"]),
+        (lambda: make_introductory(random_state="a"), ["random_state must be", "Generator", "got 'a'"]),
+        (lambda: make_introductory(random_state=-1), ["random_state must be", "got -1"]),
+        (lambda: make_noise_range(0.0, 40), ["snr must be", "positive", "got 0.0"]),
+        (lambda: make_model_selection(40, noise="cauchy"), ["noise must be", "'laplacian'", "got 'cauchy'"]),
+        (lambda: make_model_selection(40, diagonal=0.3), ["rho must be", "to 0.3", "got 0.7", "covariance"]),
+        (lambda: make_model_selection(40, rho=-0.5), ["rho must be", "got -0.5"]),
+        (lambda: make_model_selection(10), ["n_components must be", "from 1 to 9", "got 10", "n_samples"]),
+        (lambda: make_model_selection(10, n_features=3), ["n_features must be", "got 3"]),
+        (lambda: make_noise(5, 5, noise_variance=0), ["noise_variance must be", "got 0"]),
     ],
 )
 def test_errors_name_the_argument(call, words):

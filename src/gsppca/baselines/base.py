@@ -6,7 +6,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gsppca.baselines.checks import check_n_components, selected_size
 from gsppca.baselines.linalg import (
     BoolArray,
     FloatArray,
@@ -25,6 +25,7 @@ from gsppca.baselines.linalg import (
     unit_axes,
 )
 from gsppca.baselines.path import Centred, M, PathPoint, SelectionPath, entry_order, record
+from gsppca.checks import check_choice, check_count, is_integer
 
 FeatureCount = int | float | Literal["auto"] | None
 Axes = Literal["own", "pca"]
@@ -116,8 +117,10 @@ class Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             The fitted competitor.
         """
         values: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        check_n_components(self.n_components, *values.shape)
-        size = selected_size(self.n_features_to_select, values.shape[1])
+        n_samples, n_features = values.shape
+        most = f"It is at most n_samples = {n_samples} and n_features = {n_features}. Choose fewer or give more data."
+        check_count("n_components", self.n_components, 1, min(n_samples, n_features), most)
+        size = selected_size(self.n_features_to_select, n_features)
         data = shuffle_and_centre(values, check_random_state(self.random_state))
         selection = self._select(data, size)
         return self._keep(values.mean(axis=0), data, selection)
@@ -205,6 +208,22 @@ class Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         return int(self.components_.shape[0])
 
 
+def selected_size(n_features_to_select: Any, n_features: int) -> int | None:
+    """Translate `n_features_to_select` into a number of variables; None means the method's own rule."""
+    wanted = n_features_to_select
+    if wanted is None or (isinstance(wanted, str) and wanted == "auto"):
+        return None
+    if is_integer(wanted) and 1 <= wanted <= n_features:
+        return int(wanted)
+    is_fraction = isinstance(wanted, Real) and not isinstance(wanted, Integral)
+    if is_fraction and 0 < wanted <= 1:
+        return max(1, round(float(wanted) * n_features))
+    raise ValueError(
+        f"n_features_to_select must be an integer from 1 to n_features = {n_features}, a fraction in (0, 1], "
+        f"or 'auto' for the rule of the method, got {wanted!r}. Set n_features_to_select to such a value."
+    )
+
+
 def shuffle_and_centre(X: FloatArray, random_state: np.random.RandomState) -> Centred:
     """Put the columns in a random order and subtract their means; X itself is left alone."""
     columns = random_state.permutation(X.shape[1])
@@ -235,13 +254,10 @@ def own_or_principal(axes: Axes, loadings: FloatArray, data: Centred, support: B
 
     The latter is what the paper calls variational renormalisation.
     """
+    check_choice("axes", axes, ("own", "pca"))
     if axes == "own":
         return unit_axes(np.where(support[:, np.newaxis], loadings, 0.0))
-    if axes == "pca":
-        return principal_axes(data.matrix, support, loadings.shape[1])
-    raise ValueError(
-        f'axes={axes!r}: must be "own" (the axes of the method) or "pca" (PCA of the selected variables); choose one.'
-    )
+    return principal_axes(data.matrix, support, loadings.shape[1])
 
 
 def selection_on_path(

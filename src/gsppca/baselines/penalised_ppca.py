@@ -14,10 +14,10 @@ from gsppca.baselines.base import (
     own_or_principal,
     selection_on_path,
 )
-from gsppca.baselines.checks import check_integer, check_number
 from gsppca.baselines.linalg import FloatArray, compact_rows, leading_svd
 from gsppca.baselines.path import Centred, cut, reach_size, rising_penalties, walk
 from gsppca.baselines.penalised_em import PenalisedPPCA, ScoreMoments, bic, penalised_em, ppca, score_moments
+from gsppca.checks import check_count, check_number
 
 
 class PenalisedPPCABaseline(Baseline):
@@ -52,9 +52,9 @@ class PenalisedPPCABaseline(Baseline):
         """Penalty at which each row leaves."""
 
     def _select(self, data: Centred, size: int | None) -> Selection:
-        check_integer("n_penalties", self.n_penalties, 2)
-        check_integer("max_iter", self.max_iter, 1)
-        check_number("tol", self.tol, 0)
+        check_count("n_penalties", self.n_penalties, 2)
+        check_count("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol, 0, finite=False)
         X, n_samples = compact_rows(data.matrix), data.n_samples
         start = ppca(X, n_samples, self.n_components)
 

@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 
 from gsppca.baselines.base import Axes, Baseline, FeatureCount, Selection, own_or_principal
-from gsppca.baselines.checks import check_integer, check_number
 from gsppca.baselines.elastic_net import Sparsity
 from gsppca.baselines.linalg import BoolArray, adjusted_variances, compact_rows, leading_svd
 from gsppca.baselines.path import Centred, PathPoint, cut, entry_order, record
 from gsppca.baselines.sparse_axes import SparseAxes, sparse_axes
+from gsppca.checks import check_count, check_number
 
 _GRID_SIZES = 12  # numbers of non-zero loadings looked at before the automatic rule bisects
 
@@ -110,8 +110,8 @@ class SPCA(Baseline):
 
     def _select(self, data: Centred, size: int | None) -> Selection:
         check_number("explained_share", self.explained_share, 0, 1, open_low=True)
-        check_integer("max_iter", self.max_iter, 1)
-        check_number("tol", self.tol, 0)
+        check_count("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol, 0, finite=False)
         X = compact_rows(data.matrix)
         given = self._given_sparsities(data.n_features, size)
         _, singular_values, pca_axes = leading_svd(X, self.n_components)
@@ -171,7 +171,7 @@ class SPCA(Baseline):
     def _checked_ridge(self, data: Centred) -> float:
         if self.ridge == "auto":
             return 0.0 if data.n_features < data.n_samples else float("inf")
-        check_number("ridge", self.ridge, 0)
+        check_number("ridge", self.ridge, 0, finite=False, otherwise="'auto'")
         return float(self.ridge)
 
     def _given_sparsities(self, n_features: int, size: int | None) -> list[Sparsity] | None:
@@ -187,12 +187,13 @@ class SPCA(Baseline):
             counts = per_axis("n_nonzero", self.n_nonzero, self.n_components)
             if not all(1 <= count <= n_features and count == int(count) for count in counts):
                 raise ValueError(
-                    f"n_nonzero={self.n_nonzero!r}: must be integers from 1 to n_features = {n_features}; change them."
+                    f"n_nonzero must be integers from 1 to n_features = {n_features}, got {self.n_nonzero!r}. "
+                    "Set n_nonzero to such a value."
                 )
             return [Sparsity(int(count)) for count in counts]
         penalties = per_axis("penalty", self.penalty, self.n_components)
         if not all(penalty >= 0 for penalty in penalties):
-            raise ValueError(f"penalty={self.penalty!r}: must not be negative; change it.")
+            raise ValueError(f"penalty must be at least 0, got {self.penalty!r}. Set penalty to such a value.")
         return [Sparsity(None, penalty) for penalty in penalties]
 
 
@@ -202,7 +203,10 @@ def per_axis(name: str, value: Any, n_components: int) -> list[float]:
     if values.size == 1:
         values = np.repeat(values, n_components)
     if values.shape != (n_components,):
-        raise ValueError(f"{name}={value!r}: must be one number or n_components = {n_components} of them; change it.")
+        raise ValueError(
+            f"{name} must be one number or n_components = {n_components} of them, got {value!r}. "
+            f"Set {name} to such a value."
+        )
     return [float(x) for x in values]
 
 

@@ -40,9 +40,9 @@ from gsppca.baselines.base import (
     own_or_principal,
     selection_on_path,
 )
-from gsppca.baselines.checks import check_integer, check_number
 from gsppca.baselines.linalg import FloatArray, compact_rows, leading_svd, row_norms
 from gsppca.baselines.path import Centred, PathPoint, cut, reach_size, rising_penalties, walk
+from gsppca.checks import check_count, check_number
 
 _PROXIMAL_STEPS = 3
 _COLLAPSED = 1e-6  # singular value of V, relative to the first, of an axis that has merged with another
@@ -239,10 +239,10 @@ class SSPCA(Baseline):
         self.random_state = random_state
 
     def _select(self, data: Centred, size: int | None) -> Selection:
-        check_integer("n_penalties", self.n_penalties, 2)
-        check_integer("cv", self.cv, 2)
-        check_integer("max_iter", self.max_iter, 1)
-        check_number("tol", self.tol, 0)
+        check_count("n_penalties", self.n_penalties, 2)
+        check_count("cv", self.cv, 2)
+        check_count("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol, 0, finite=False)
         X = compact_rows(data.matrix)
         start = pca_factors(X, self.n_components)
 

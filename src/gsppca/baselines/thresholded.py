@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from gsppca.baselines.base import Axes, Baseline, FeatureCount, Selection, own_or_principal
-from gsppca.baselines.checks import check_number
 from gsppca.baselines.linalg import FloatArray, compact_rows, leading_svd
 from gsppca.baselines.path import Centred, nested_path
+from gsppca.checks import check_choice, check_number
 
 
 class ThresholdedPCA(Baseline):
@@ -90,10 +90,9 @@ class ThresholdedPCA(Baseline):
         )
 
     def _limits(self, loadings: FloatArray) -> FloatArray:
-        check_number("threshold", self.threshold, 0, open_low=True)
+        check_number("threshold", self.threshold, 0, open_low=True, finite=False)
+        check_choice("threshold_unit", self.threshold_unit, ("absolute", "std"))
         if self.threshold_unit == "absolute":
             return np.full(loadings.shape[1], float(self.threshold))
-        if self.threshold_unit == "std":
-            limits: FloatArray = self.threshold * loadings.std(axis=0)
-            return np.maximum(limits, np.finfo(np.float64).tiny)
-        raise ValueError(f'threshold_unit={self.threshold_unit!r}: must be "absolute" or "std"; choose one of them.')
+        limits: FloatArray = self.threshold * loadings.std(axis=0)
+        return np.maximum(limits, np.finfo(np.float64).tiny)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gsppca.baselines.base import Baseline, FeatureCount, Selection
-from gsppca.baselines.checks import check_number
 from gsppca.baselines.linalg import FloatArray, principal_axes
 from gsppca.baselines.path import Centred, nested_path
+from gsppca.checks import check_number
 
 
 def johnstone_lu_threshold(variances: FloatArray, n_samples: int, factor: float = 12.0) -> float:
@@ -64,7 +64,7 @@ class VarianceRanking(Baseline):
         self.random_state = random_state
 
     def _select(self, data: Centred, size: int | None) -> Selection:
-        check_number("factor", self.factor, 0)
+        check_number("factor", self.factor, 0, finite=False)
         variances = data.squares / (data.n_samples - 1)
         if size is None:
             threshold = johnstone_lu_threshold(variances, data.n_samples, self.factor)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import check_real
+from gsppca.checks import check_number
 
 N_BLOCKS = 4  # diagonal blocks of the covariance matrix
 
@@ -31,10 +31,10 @@ def block_correlated(
     n_samples: int, n_features: int, rho: float, diagonal: float, rng: np.random.Generator
 ) -> FloatArray:
     """Draw rows of N(0, R), R with `N_BLOCKS` equicorrelated blocks."""
-    diagonal = check_real("diagonal", diagonal)
+    diagonal = check_number("diagonal", diagonal, 0, open_low=True)
     largest_block = math.ceil(n_features / N_BLOCKS)
     lowest = -diagonal / (largest_block - 1) if largest_block > 1 else -diagonal
-    rho = check_real("rho", rho, lowest, diagonal, strict=False, why=" (or R is not a covariance matrix)")
+    rho = check_number("rho", rho, lowest, diagonal, advice="Otherwise R is not a covariance matrix.")
     z = rng.standard_normal((n_samples, n_features))
     for block in np.array_split(np.arange(n_features), N_BLOCKS):
         # The symmetric root of (diagonal - rho) I + rho 11' scales the mean of the block and the

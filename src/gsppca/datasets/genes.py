@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import check_choice
+from gsppca.checks import check_choice
+
 from .container import Dataset
 
 GENE_SEPARATOR = "///"  # Affymetrix annotations of probes that match several genes

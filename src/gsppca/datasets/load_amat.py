@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import check_count
+from gsppca.checks import check_count
+
 from .container import Dataset
 from .files import fetch, open_text
 

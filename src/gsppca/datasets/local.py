@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import RandomState, as_generator, check_choice, check_count
+from gsppca.checks import check_choice, check_count
+
+from ._random import RandomState, as_generator
 from .backgrounds import with_image_background, with_random_background
 from .container import Dataset
 from .load_amat import pixel_names

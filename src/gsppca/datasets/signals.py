@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsppca._optional import optional_import
+from gsppca.checks import check_choice, check_count, check_number
 
-from ._check import RandomState, as_generator, check_choice, check_count, check_real
+from ._random import RandomState, as_generator
 
 TIME_STEP = 5e-3
 N_TIMES = 200
@@ -127,9 +128,9 @@ def make_signals(
     (100, 200)
     """
     check_choice("scenario", scenario, tuple(WAVELETS))
-    n_samples = check_count("n_samples", n_samples)
-    noise_sd = check_real("noise_sd", noise_sd, strict=False)
-    variation = check_real("variation", variation, strict=False)
+    n_samples = check_count("n_samples", n_samples, 1)
+    noise_sd = check_number("noise_sd", noise_sd, 0)
+    variation = check_number("variation", variation, 0)
     rng = as_generator(random_state)
     time = np.arange(N_TIMES, dtype=np.float64) * TIME_STEP
     atoms, heights = _square_wave() if scenario == "A" else _gaussian_mixture(time)

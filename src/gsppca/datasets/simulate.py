@@ -19,8 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gsppca.checks import check_choice, check_count, check_number
+
 from ._block_ppca import N_BLOCKS, block_correlated, ppca_loadings
-from ._check import RandomState, as_generator, check_choice, check_count, check_real
+from ._random import RandomState, as_generator
 
 NOISES = ("gaussian", "laplacian", "student")
 STUDENT_DF = 3.0  # heavy tails that still have a variance
@@ -106,10 +108,10 @@ def make_introductory(
     >>> data.X.shape, int(data.support.sum())
     ((50, 30), 10)
     """
-    n_features = check_count("n_features", n_features)
-    n_relevant = check_count("n_relevant", n_relevant, 0, n_features, " (n_features)")
-    n_components = check_count("n_components", n_components)
-    noise_variance = check_real("noise_variance", noise_variance, strict=False)
+    n_features = check_count("n_features", n_features, 1)
+    n_relevant = check_count("n_relevant", n_relevant, 0, n_features, "It is at most n_features.")
+    n_components = check_count("n_components", n_components, 1)
+    noise_variance = check_number("noise_variance", noise_variance, 0)
     rng = as_generator(random_state)
     relevant_loadings = rng.standard_normal((n_relevant, n_components))
     return _factor_model(relevant_loadings, n_samples, n_features, noise_variance, "gaussian", rng)
@@ -145,10 +147,10 @@ def make_noise_range(
     >>> make_noise_range(snr=0.5, n_samples=40, random_state=0).noise_variance
     2.0
     """
-    snr = check_real("snr", snr)
-    n_features = check_count("n_features", n_features)
-    n_relevant = check_count("n_relevant", n_relevant, 1, n_features, " (n_features)")
-    n_components = check_count("n_components", n_components)
+    snr = check_number("snr", snr, 0, open_low=True)
+    n_features = check_count("n_features", n_features, 1)
+    n_relevant = check_count("n_relevant", n_relevant, 1, n_features, "It is at most n_features.")
+    n_components = check_count("n_components", n_components, 1)
     noise_variance = n_components * n_relevant / (n_features * snr)
     return make_introductory(n_samples, n_features, n_components, n_relevant, noise_variance, random_state)
 
@@ -201,9 +203,11 @@ def make_model_selection(
     """
     n_features = check_count("n_features", n_features, N_BLOCKS)
     n_samples = check_count("n_samples", n_samples, 2)
-    n_relevant = check_count("n_relevant", n_relevant, 1, n_features, " (n_features)")
+    n_relevant = check_count("n_relevant", n_relevant, 1, n_features, "It is at most n_features.")
     largest = min(n_samples, n_features) - 1
-    n_components = check_count("n_components", n_components, 1, largest, ", under min(n_samples, n_features)")
+    n_components = check_count(
+        "n_components", n_components, 1, largest, "It must be smaller than both n_samples and n_features."
+    )
     rng = as_generator(random_state)
     z = block_correlated(n_samples, n_features, rho, diagonal, rng)
     relevant_loadings = ppca_loadings(z, n_components)[:n_relevant]
@@ -241,8 +245,8 @@ def make_noise(
     >>> bool(make_noise(20, 10, random_state=0).support.any())
     False
     """
-    noise_variance = check_real("noise_variance", noise_variance)
-    n_features = check_count("n_features", n_features)
+    noise_variance = check_number("noise_variance", noise_variance, 0, open_low=True)
+    n_features = check_count("n_features", n_features, 1)
     return _factor_model(np.zeros((0, 0)), n_samples, n_features, noise_variance, noise, as_generator(random_state))
 
 
@@ -255,7 +259,7 @@ def _factor_model(
     rng: np.random.Generator,
 ) -> Simulated:
     """Draw X = scores @ loadings' + noise, the relevant rows of the loadings at random places."""
-    n_samples = check_count("n_samples", n_samples)
+    n_samples = check_count("n_samples", n_samples, 1)
     check_choice("noise", noise, NOISES)
     n_relevant, n_components = relevant_loadings.shape
     places = rng.permutation(n_features)[:n_relevant]
