@@ -73,8 +73,8 @@ class GloballySparseBase(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The data: one row per sample, one column per variable. It is centred here.
+        X : array-like or sparse matrix (CSR, CSC) of shape (n_samples, n_features)
+            The data: one row per sample, one column per variable. It is centred here, without being copied.
         y : None
             Ignored.
 

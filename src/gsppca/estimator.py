@@ -13,6 +13,7 @@ from gsppca._base import GloballySparseBase
 from gsppca._typing import FloatArray
 from gsppca.core.axes import principal_axes
 from gsppca.core.likelihood import log_likelihood
+from gsppca.data import Matrix, as_matrix
 from gsppca.selection import Selection
 from gsppca.validation import check_data
 
@@ -147,7 +148,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the columns seen in fit. Only the selected ones matter.
 
         Returns
@@ -156,7 +157,8 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
-        return self._centred(X, self.support_) @ self.components_[:, self.support_].T.astype(X.dtype, copy=False)
+        selected = self._like_fit(X).columns(self.support_)
+        return selected.product(self.components_[:, self.support_].astype(np.float64)).astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
         """Return the data that scores stand for; variables that were not selected get their mean.
@@ -197,13 +199,14 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
-        active = self._centred(X, self.support_).astype(np.float64)
-        inactive = self._centred(X, ~self.support_).astype(np.float64)
+        data = self._like_fit(X)
+        active = data.columns(self.support_)
         variances, active_noise = self._model_variances()
+        active_squares = active.row_squares()
         log_density = log_likelihood(
-            active @ self.components_[:, self.support_].T.astype(np.float64),
-            np.einsum("ij,ij->i", active, active),
-            np.einsum("ij,ij->i", inactive, inactive),
+            active.product(self.components_[:, self.support_].astype(np.float64)),
+            active_squares,
+            np.maximum(data.row_squares() - active_squares, 0.0),
             variances,
             self.n_selected_,
             active_noise,
@@ -235,11 +238,10 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
             covariance *= np.multiply.outer(self.scale_, self.scale_)
         return covariance
 
-    def _centred(self, X: npt.NDArray[Any], columns: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-        part = X[:, columns] - self.mean_[columns].astype(X.dtype, copy=False)
-        if self.scale_ is not None:
-            part /= self.scale_[columns].astype(X.dtype, copy=False)
-        return part
+    def _like_fit(self, X: Any) -> Matrix:
+        """New data, centred and scaled like that of fit."""
+        scale = None if self.scale_ is None else 1 / self.scale_.astype(np.float64)
+        return as_matrix(X, self.mean_.astype(np.float64), scale)
 
     def _model_variances(self) -> tuple[FloatArray, float]:
         """Variances along the components and across them, kept positive where the data has none left."""
@@ -249,5 +251,6 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

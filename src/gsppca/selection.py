@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.core.state import EvidencePath, RelaxedFit
@@ -47,7 +46,7 @@ class Frame:
     dtype: np.dtype[Any]
 
     @classmethod
-    def of(cls, X: npt.NDArray[Any], scale: bool | str) -> Frame:
+    def of(cls, X: Any, scale: bool | str) -> Frame:
         """Frame validated data; `scale` as in `GSPPCA`."""
         everything = as_matrix(X)
         check_magnitude(X, everything.column_squares)

@@ -244,7 +244,7 @@ def _checked_matrix(X: Any) -> Matrix:
     if isinstance(X, Matrix):
         return X
     matrix = as_matrix(X)
-    check_finite(np.asarray(X))
+    check_finite(X)
     if not matrix.total_squares > 0:
         raise ValueError("X must vary, got columns that are all constant: there is no structure to find.")
     return matrix

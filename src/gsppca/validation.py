@@ -6,28 +6,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
 from gsppca._typing import BoolArray, FloatArray
+from gsppca.data.entries import first_bad_entry, is_constant, stored_values
 
-ROW_BLOCK = 1024
 
-
-def check_data(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
-    """Return X as a finite two-dimensional float array, float32 kept; remember or compare its columns.
+def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a finite two-dimensional float array or CSR or CSC matrix; remember or compare its columns.
 
     Parameters
     ----------
     estimator : BaseEstimator
         Whose number and names of features are set (`reset`) or compared.
     X : array-like of shape (n_samples, n_features)
-        Dense numeric data.
+        Numeric data, dense or sparse; float32 is kept.
     """
     X = validate_data(
         estimator,
         X,
         reset=reset,
+        accept_sparse=["csr", "csc"],
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
@@ -37,30 +36,30 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
     return X
 
 
-def check_finite(X: npt.NDArray[Any], names: Sequence[str] | None = None) -> None:
+def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
     """Refuse data with an entry that is not finite, and name the first one."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
+        if np.isfinite(stored_values(X).sum()):
             return
-    for start in range(0, len(X), ROW_BLOCK):
-        bad = np.argwhere(~np.isfinite(X[start : start + ROW_BLOCK]))
-        if len(bad):
-            row, column = start + bad[0][0], bad[0][1]
-            name = "" if names is None else f" ({names[column]!r})"
-            kind = "NaN" if np.isnan(X[row, column]) else "infinity"
-            raise ValueError(
-                f"Input X contains {kind}: the first one at row {row}, column {column}{name}. All values must be "
-                "finite. Drop or impute such entries first, for example with sklearn.impute.SimpleImputer."
-            )
+    place = first_bad_entry(X)
+    if place is not None:
+        row, column = place
+        name = "" if names is None else f" ({names[column]!r})"
+        kind = "NaN" if np.isnan(X[row, column]) else "infinity"
+        raise ValueError(
+            f"Input X contains {kind}: the first one at row {row}, column {column}{name}. All values must be "
+            "finite. Drop or impute such entries first, for example with sklearn.impute.SimpleImputer."
+        )
 
 
-def check_magnitude(X: npt.NDArray[Any], column_squares: FloatArray) -> None:
+def check_magnitude(X: Any, column_squares: FloatArray) -> None:
     """Refuse data whose variances its dtype cannot hold."""
     info = np.finfo(X.dtype)
-    largest = float(column_squares.max()) / len(X)
+    largest = float(column_squares.max()) / X.shape[0]
     if not largest < 1e-3 * float(info.max):
         raise ValueError(_magnitude_message("large", X.dtype))
-    vanishes = largest == 0 and bool((X != X[:1]).any())  # squares below the smallest number are zero
+    # Squares below the smallest number are zero, of values that are not.
+    vanishes = largest == 0 and not is_constant(X)
     if vanishes or 0 < largest <= 1e16 * float(info.tiny):
         raise ValueError(_magnitude_message("small", X.dtype))
 

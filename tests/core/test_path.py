@@ -170,7 +170,7 @@ def test_sudden_changes_along_the_ranking_do_no_harm():
 def test_the_data_is_read_at_most_twice_for_all_sizes(monkeypatch, factor_data, rows, passes_wanted):
     X, _ = factor_data(0, n=50, p=200, d=5, q=30)
     wanted = evidence_path(X, np.arange(200), 5, 1.0)
-    monkeypatch.setattr("gsppca.data.dense.RADII_ROWS", rows)
+    monkeypatch.setattr("gsppca.data.array.RADII_ROWS", rows)
     passes = []
     original = DenseMatrix.reduce_radii
 

@@ -33,7 +33,7 @@ def rows_of(law, n, p):
 @pytest.mark.parametrize("rows", [4096, 30])
 def test_sums_over_nodes_are_sums_over_rows(law, d, rows, monkeypatch):
     n, p = 100, 400
-    monkeypatch.setattr("gsppca.data.dense.RADII_ROWS", rows)
+    monkeypatch.setattr("gsppca.data.array.RADII_ROWS", rows)
     matrix = as_matrix(rows_of(law, n, p))
     Z = matrix._centred(slice(None)).copy()
     order = np.argsort(-matrix.column_squares)

@@ -7,9 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from gsppca.data import array as array_module
 from gsppca.data import as_matrix
 from gsppca.data import dense as dense_module
+from gsppca.data import sparse as sparse_module
 
 SHAPES = [(2, 2), (301, 33), (20, 90)]
 
@@ -22,6 +25,8 @@ def containers(X, tmp_path):
         "C": np.ascontiguousarray(X),
         "F": np.asfortranarray(X),
         "memmap": np.load(tmp_path / "x.npy", mmap_mode="r"),
+        "csr": sparse.csr_array(X),
+        "csc": sparse.csc_matrix(X),
     }
 
 
@@ -43,7 +48,7 @@ def view(request):
     return derive
 
 
-@pytest.fixture(params=["C", "F", "memmap"])
+@pytest.fixture(params=["C", "F", "memmap", "csr", "csc"])
 def container(request):
     return request.param
 
@@ -57,11 +62,15 @@ def dtype(request):
 def pair(request, container, dtype, view, tmp_path, monkeypatch):
     """A matrix made of several blocks, and the centred array it stands for."""
     monkeypatch.setattr(dense_module, "BLOCK_BYTES", 2048)
-    monkeypatch.setattr(dense_module, "RADII_BYTES", 2048)
-    monkeypatch.setattr(dense_module, "RADII_ROWS", 100)
+    monkeypatch.setattr(sparse_module, "BLOCK_BYTES", 2048)
+    monkeypatch.setattr(sparse_module, "ENTRY_BLOCK", 100)
+    monkeypatch.setattr(array_module, "RADII_BYTES", 2048)
+    monkeypatch.setattr(array_module, "RADII_ROWS", 100)
     n, p = request.param
     rng = np.random.default_rng(n + p)
     X = (rng.standard_normal((n, p)) * rng.uniform(0.1, 3, p) + rng.standard_normal(p)).astype(dtype)
+    X[rng.random((n, p)) < 0.6] = 0.0
+    X[0], X[1] = 1.0, -1.0  # no column is constant
     plain = X.astype(np.float64)
     return view(as_matrix(containers(X, tmp_path)[container]), plain - plain.mean(axis=0))
 
@@ -202,6 +211,19 @@ def test_integers_and_booleans_are_numbers():
     X = np.random.default_rng(0).integers(0, 2, (40, 5))
     for kind in (np.int64, np.uint8, bool):
         np.testing.assert_allclose(as_matrix(X.astype(kind)).column_squares, as_matrix(X.astype(float)).column_squares)
+
+
+def test_other_sparse_formats_are_refused_with_the_remedy():
+    with pytest.raises(ValueError, match=r"CSR or CSC format, got COO\. Convert it with X\.tocsr\(\)"):
+        as_matrix(sparse.coo_array(np.eye(3)))
+
+
+def test_duplicate_entries_are_one():
+    doubled = sparse.csr_array(
+        (np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 0, 1, 1]), np.array([0, 2, 3, 4])), shape=(3, 2)
+    )
+    assert not doubled.has_canonical_format
+    np.testing.assert_allclose(as_matrix(doubled).mean, [1.0, 3.0])
 
 
 @pytest.mark.parametrize("X", [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((3, 3), complex), [["a", "b"]]])

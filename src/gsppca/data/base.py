@@ -106,6 +106,10 @@ class Matrix(ABC):
         are concatenated, and blocks of rows combined in their order.
         """
 
+    @abstractmethod
+    def row_squares(self) -> FloatArray:
+        """Return the sums of squares of the rows of Z, shape (n_samples,)."""
+
     @property
     @abstractmethod
     def rows_come_together(self) -> bool:

@@ -17,19 +17,15 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.data.base import Matrix
+from gsppca._typing import FloatArray, IntArray
+from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
 BLOCK_BYTES = 2**20  # a centred block
-RADII_BYTES = 2**20  # squared radii of some rows at some sizes
-RADII_ROWS = 4096
 DIRECT_RATIO = 1e3  # largest mean, in standard deviations, that a product may be corrected for: costs three digits
 
 ALL = slice(None)
@@ -45,39 +41,13 @@ def _buffer(shape: tuple[int, ...]) -> FloatArray:
     return _local.buffer[:size].reshape(shape)
 
 
-class DenseMatrix(Matrix):
-    """Centred view of a two-dimensional numpy array.
+class DenseMatrix(ArrayMatrix):
+    """Centred view of a two-dimensional numpy array, C- or Fortran-ordered."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_all_features)
-        float32 or float64, finite; kept by reference, never written to.
-    index : ndarray of shape (n_features,), optional
-        The columns of X that this matrix is made of; all of them by default. They are gathered block by block.
-    mean, column_squares : ndarray of shape (n_features,), optional
-        As in `Matrix`, when both are known.
-    column_scale : ndarray of shape (n_features,), optional
-        As in `Matrix`; goes with known means and squares.
-    """
-
-    def __init__(
-        self,
-        X: npt.NDArray[Any],
-        index: IntArray | None = None,
-        *,
-        mean: FloatArray | None = None,
-        column_scale: FloatArray | None = None,
-        column_squares: FloatArray | None = None,
-    ):
-        self.X = X
-        self.index = index
-        self.n_samples = len(X)
-        self.n_features = X.shape[1] if index is None else len(index)
-        self.column_scale = column_scale
-        self._by_column = X.flags.f_contiguous and not X.flags.c_contiguous
-        if mean is None or column_squares is None:
-            mean, column_squares = self._moments()
-        self.mean, self.column_squares = mean, column_squares
+    @property
+    def _by_column(self) -> bool:
+        flags = self.X.flags
+        return bool(flags.f_contiguous and not flags.c_contiguous)
 
     @cached_property
     def _direct(self) -> bool:
@@ -90,23 +60,6 @@ class DenseMatrix(Matrix):
         deviations = np.sqrt(self.column_squares / self.n_samples)
         return bool(np.all(np.abs(self.mean * scale) <= DIRECT_RATIO * deviations))
 
-    def scaled(self, column_scale: FloatArray) -> DenseMatrix:
-        old = 1.0 if self.column_scale is None else self.column_scale
-        squares = self.column_squares * column_scale**2
-        return DenseMatrix(self.X, self.index, mean=self.mean, column_scale=old * column_scale, column_squares=squares)
-
-    def columns(self, kept: BoolArray) -> DenseMatrix:
-        part = DenseMatrix(
-            self.X,
-            np.flatnonzero(kept) if self.index is None else self.index[kept],
-            mean=self.mean[kept],
-            column_scale=None if self.column_scale is None else self.column_scale[kept],
-            column_squares=self.column_squares[kept],
-        )
-        if "gram" in self.__dict__:
-            part.gram = self.gram[np.ix_(kept, kept)]
-        return part
-
     def _gram_product(self, axes: FloatArray) -> FloatArray:
         if self._direct or self._by_column:
             return self.transposed_product(self.product(axes))
@@ -115,34 +68,22 @@ class DenseMatrix(Matrix):
 
     def product(self, axes: FloatArray) -> FloatArray:
         if self._direct:
-            wide, means = self._outward(axes)
-            return self.X @ wide.T - wide @ means
+            wide, shifts = self._outward(axes)
+            return self.X @ wide.T - shifts
         if self._by_column:
             return self._sum_over(self._column_slices(), lambda part: self._centred(ALL, part) @ axes[:, part].T)
         return np.concatenate([self._centred(rows) @ axes.T for rows in self._row_slices()])
 
     def transposed_product(self, scores: FloatArray) -> FloatArray:
         if self._direct:
-            wide = scores.T @ self.X
-            part = wide if self.index is None else wide[:, self.index]
-            for row, total in zip(part, scores.sum(axis=0), strict=True):
-                row -= total * self.mean
-            if self.column_scale is not None:
-                part *= self.column_scale
-            return part
+            return self._inward(scores.T @ self.X, scores.sum(axis=0))
         if self._by_column:
             parts = [scores.T @ self._centred(ALL, part) for part in self._column_slices()]
             return np.concatenate(parts, axis=1)
         return self._sum_over(self._row_slices(), lambda rows: scores[rows].T @ self._centred(rows))
 
-    def _outward(self, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Axes and means for all columns of X: scaled, and zero at columns that this matrix lacks."""
-        axes = axes if self.column_scale is None else axes * self.column_scale
-        if self.index is None:
-            return axes, self.mean
-        wide, means = np.zeros((len(axes), self.X.shape[1])), np.zeros(self.X.shape[1])
-        wide[:, self.index], means[self.index] = axes, self.mean
-        return wide, means
+    def row_squares(self) -> FloatArray:
+        return np.concatenate([np.square(self._centred(rows)).sum(axis=1) for rows in self._row_slices()])
 
     def _gram(self) -> FloatArray:
         # Blocks as tall as half their width: a thinner one would cost a whole Gram matrix of sums for few products.
@@ -152,39 +93,6 @@ class DenseMatrix(Matrix):
     def outer_gram(self) -> FloatArray:
         width = max(BLOCK_BYTES // (8 * self.n_samples), self.n_samples // 2)
         return self._sum_over(self._column_slices(width), lambda part: _square(self._centred(ALL, part)))
-
-    def reduce_radii(
-        self,
-        function: Callable[[FloatArray, slice], FloatArray],
-        order: IntArray,
-        sizes: IntArray,
-        combine: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
-    ) -> FloatArray:
-        width = max(1, RADII_BYTES // (8 * min(self.n_samples, RADII_ROWS)))
-        last_size = int(sizes[-1])
-        # Each chunk of columns along the ranking: its bounds, and the sizes that end inside it.
-        starts = range(0, last_size, width)
-        chunks = [(a, min(a + width, last_size), np.searchsorted(sizes, [a + 1, a + width + 1])) for a in starts]
-
-        def rows_value(rows: slice) -> FloatArray:
-            values, carried = [], np.zeros(1)
-            for first, last, (low, high) in chunks:
-                squares = self._squares_along(order[first:last], rows)
-                squares[0] += carried
-                np.cumsum(squares, axis=0, out=squares)
-                carried = squares[-1].copy()
-                if high > low:
-                    ends = sizes[low:high] - first - 1
-                    radii = squares if len(ends) == len(squares) else squares[ends]
-                    values.append(function(radii, slice(int(low), int(high))))
-            return np.concatenate(values, axis=-1)
-
-        whole = [ALL] if self.rows_come_together else _slices(self.n_samples, RADII_ROWS)
-        return reduce(combine, map(rows_value, whole))
-
-    @property
-    def rows_come_together(self) -> bool:
-        return self.n_samples <= RADII_ROWS
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Means of the columns, and their sums of squares around them."""
@@ -198,17 +106,18 @@ class DenseMatrix(Matrix):
         with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses squares that are not finite
             squares = np.maximum(squares - sums * (sums / self.n_samples), 0.0)
         mean = self.mean + sums / self.n_samples
-        # A constant column may keep the rounding of its mean: what is below it is no variation.
-        rounding = 8 * np.finfo(np.float64).eps * np.abs(mean)
-        return mean, np.where(np.sqrt(squares / self.n_samples) <= rounding, 0.0, squares)
+        return mean, without_rounding(squares, mean, self.n_samples)
 
-    def _squares_along(self, columns: IntArray, rows: slice) -> FloatArray:
-        """Squares of Z, transposed: sums over columns then add contiguous rows. The next block overwrites it."""
-        raw = self.X.T[columns if self.index is None else self.index[columns], rows]
-        block: FloatArray = np.subtract(raw, self.mean[columns, None], out=_buffer(raw.shape), dtype=np.float64)
-        if self.column_scale is not None:
-            block *= self.column_scale[columns, None]
-        return np.square(block, out=block)
+    def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:
+        def squares(first: int, last: int) -> FloatArray:
+            columns = ranked[first:last]
+            raw = self.X.T[columns if self.index is None else self.index[columns], rows]
+            block: FloatArray = np.subtract(raw, self.mean[columns, None], out=_buffer(raw.shape), dtype=np.float64)
+            if self.column_scale is not None:
+                block *= self.column_scale[columns, None]
+            return np.square(block, out=block)
+
+        return squares
 
     def _centred(self, rows: slice, columns: slice = ALL) -> FloatArray:
         """A float64 block of Z, in the memory order of X; the next block of this thread overwrites it."""

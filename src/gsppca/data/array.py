@@ -1,0 +1,140 @@
+"""What matrices in memory share: selected and scaled columns, and radii along a ranking, chunk by chunk."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, Self
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.base import Matrix
+
+RADII_BYTES = 2**20  # squared radii of some rows at some sizes
+RADII_ROWS = 4096
+
+Squares = Callable[[int, int], FloatArray]
+
+
+class ArrayMatrix(Matrix):
+    """Centred view of an array X, of which some columns may be left out, and all multiplied.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_all_features)
+        float32 or float64, finite; kept by reference, never written to.
+    index : ndarray of shape (n_features,), optional
+        The columns of X that this matrix is made of; all of them by default.
+    mean, column_squares : ndarray of shape (n_features,), optional
+        As in `Matrix`, when both are known.
+    column_scale : ndarray of shape (n_features,), optional
+        As in `Matrix`; goes with known means and squares.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        index: IntArray | None = None,
+        *,
+        mean: FloatArray | None = None,
+        column_scale: FloatArray | None = None,
+        column_squares: FloatArray | None = None,
+    ):
+        self.X = X
+        self.index = index
+        self.n_samples = X.shape[0]
+        self.n_features = X.shape[1] if index is None else len(index)
+        self.column_scale = column_scale
+        if mean is None or column_squares is None:
+            mean, column_squares = self._moments()
+        self.mean, self.column_squares = mean, column_squares
+
+    def scaled(self, column_scale: FloatArray) -> Self:
+        scale = column_scale if self.column_scale is None else self.column_scale * column_scale
+        squares = self.column_squares * column_scale**2
+        return type(self)(self.X, self.index, mean=self.mean, column_scale=scale, column_squares=squares)
+
+    def columns(self, kept: BoolArray) -> Self:
+        part = type(self)(
+            self.X,
+            np.flatnonzero(kept) if self.index is None else self.index[kept],
+            mean=self.mean[kept],
+            column_scale=None if self.column_scale is None else self.column_scale[kept],
+            column_squares=self.column_squares[kept],
+        )
+        if "gram" in self.__dict__:
+            part.gram = self.gram[np.ix_(kept, kept)]
+        return part
+
+    @property
+    def rows_come_together(self) -> bool:
+        return self.n_samples <= RADII_ROWS
+
+    def reduce_radii(
+        self,
+        function: Callable[[FloatArray, slice], FloatArray],
+        order: IntArray,
+        sizes: IntArray,
+        combine: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
+    ) -> FloatArray:
+        ranked = order[: sizes[-1]]
+        height = min(self.n_samples, RADII_ROWS)
+        width = max(1, RADII_BYTES // (8 * height))
+        # Each chunk of columns along the ranking: its bounds, and the sizes that end inside it.
+        starts = range(0, len(ranked), width)
+        chunks = [(a, min(a + width, len(ranked)), np.searchsorted(sizes, [a + 1, a + width + 1])) for a in starts]
+
+        def rows_value(rows: slice) -> FloatArray:
+            squares_of = self._squares_along(ranked, rows)
+            values, carried = [], np.zeros(1)
+            for first, last, (low, high) in chunks:
+                squares = squares_of(first, last)
+                squares[0] += carried
+                np.cumsum(squares, axis=0, out=squares)
+                carried = squares[-1].copy()
+                if high > low:
+                    ends = sizes[low:high] - first - 1
+                    radii = squares if len(ends) == len(squares) else squares[ends]
+                    values.append(function(radii, slice(int(low), int(high))))
+            return np.concatenate(values, axis=-1)
+
+        blocks = [slice(start, start + height) for start in range(0, self.n_samples, height)]
+        return reduce(combine, map(rows_value, blocks))
+
+    def _outward(self, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scaled axes for all columns of X, zero where this matrix lacks one, and their products with the means."""
+        axes = axes if self.column_scale is None else axes * self.column_scale
+        shifts = axes @ self.mean
+        if self.index is None:
+            return axes, shifts
+        wide = np.zeros((len(axes), self.X.shape[1]))
+        wide[:, self.index] = axes
+        return wide, shifts
+
+    def _inward(self, wide: FloatArray, totals: FloatArray) -> FloatArray:
+        """From products of some scores with all columns of X to those with Z, given the sums of the scores."""
+        part = np.ascontiguousarray(wide if self.index is None else wide[:, self.index])
+        for row, total in zip(part, totals, strict=True):  # row by row: no temporary of the size of the products
+            row -= total * self.mean
+        if self.column_scale is not None:
+            part *= self.column_scale
+        return part
+
+    @abstractmethod
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means of the columns of X, and their sums of squares around them."""
+
+    @abstractmethod
+    def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:
+        """Prepare some rows: a function of (first, last) that gives the squares of Z at ``ranked[first:last]``.
+
+        Shape (last - first, n_rows), for the caller to overwrite: sums over columns then add contiguous rows.
+        """
+
+
+def without_rounding(squares: FloatArray, mean: FloatArray, n_samples: int) -> FloatArray:
+    """Set sums of squares to zero where they are but the rounding of a constant column's mean."""
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(mean)
+    return np.where(np.sqrt(squares / n_samples) <= rounding, 0.0, squares)

@@ -1,0 +1,35 @@
+"""The stored numbers of a container, for checks that come before any arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+ROW_BLOCK = 1024
+
+
+def stored_values(X: Any) -> Any:
+    """Return the array of all numbers that a container stores; zeros of a sparse matrix are not."""
+    return X.data if issparse(X) else np.asarray(X)
+
+
+def first_bad_entry(X: Any) -> tuple[int, int] | None:
+    """Return row and column of the first entry that is not finite; None if all are."""
+    if issparse(X):
+        entries = X.tocoo()
+        bad = ~np.isfinite(entries.data)
+        places = sorted(zip(entries.row[bad].tolist(), entries.col[bad].tolist(), strict=True))
+        return places[0] if places else None
+    X = np.asarray(X)
+    for start in range(0, len(X), ROW_BLOCK):
+        found = np.argwhere(~np.isfinite(X[start : start + ROW_BLOCK]))
+        if len(found):
+            return start + int(found[0][0]), int(found[0][1])
+    return None
+
+
+def is_constant(X: Any) -> bool:
+    """Whether every column holds one number only; a sparse matrix, whether it stores nothing but zeros."""
+    return not (X.data.any() if issparse(X) else (X != X[:1]).any())

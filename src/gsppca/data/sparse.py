@@ -1,0 +1,112 @@
+"""A scipy.sparse matrix, CSR or CSC: centred implicitly, never densified beyond small blocks.
+
+1. The centred zeros are not zero. Products with the data are corrected for the means, which are of the size of the
+   standard deviations or smaller when most entries are zero.
+2. The squared radius of a row on a support is ``sum over its non-zeros of x (x - 2 m)`` plus ``sum over the support of
+   m^2``: the second part is the same for all rows. A pass over all sizes costs O(nnz) for the entries, and O(n) per
+   size for what is done with the radii.
+3. Columns are selected and scaled in the small factor of a product, not in the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gsppca._typing import FloatArray, IntArray
+from gsppca.data.array import RADII_ROWS, ArrayMatrix, Squares, without_rounding
+
+BLOCK_BYTES = 2**24  # a dense block of rows, for a Gram matrix
+ENTRY_BLOCK = 2**21  # entries treated at a time where they need temporary arrays
+
+
+class SparseMatrix(ArrayMatrix):
+    """Centred view of a CSR or CSC matrix or array without duplicate entries."""
+
+    def _gram_product(self, axes: FloatArray) -> FloatArray:
+        return self.transposed_product(self.product(axes))
+
+    def product(self, axes: FloatArray) -> FloatArray:
+        wide, shifts = self._outward(axes)
+        return np.asarray(self.X @ wide.T) - shifts
+
+    def transposed_product(self, scores: FloatArray) -> FloatArray:
+        return self._inward(np.asarray(self.X.T @ scores).T, scores.sum(axis=0))
+
+    def row_squares(self) -> FloatArray:
+        blocks = [slice(start, start + RADII_ROWS) for start in range(0, self.n_samples, RADII_ROWS)]
+        everything = np.arange(self.n_features)
+        squares = []
+        for rows in blocks:
+            entries, zeros = self._entries_along(everything, rows)
+            squares.append(np.asarray(entries.sum(axis=1)).ravel() + zeros.sum())
+        return np.maximum(np.concatenate(squares), 0.0)
+
+    def _gram(self) -> FloatArray:
+        height = max(1, BLOCK_BYTES // (8 * self.n_features))
+        total = np.zeros((self.n_features, self.n_features))
+        for start in range(0, self.n_samples, height):
+            block = self._dense(slice(start, start + height))
+            total += block.T @ block
+        return total
+
+    def outer_gram(self) -> FloatArray:
+        width = max(1, BLOCK_BYTES // (8 * self.n_samples))
+        total = np.zeros((self.n_samples, self.n_samples))
+        for start in range(0, self.n_features, width):
+            block = self._dense(slice(None), slice(start, start + width))
+            total += block @ block.T
+        return total
+
+    def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:
+        entries, zeros = self._entries_along(ranked, rows)
+
+        def squares(first: int, last: int) -> FloatArray:
+            block = np.ascontiguousarray(entries[:, first:last].toarray().T)
+            block += zeros[first:last, None]
+            return np.maximum(block, 0.0, out=block)
+
+        return squares
+
+    def _entries_along(self, ranked: IntArray, rows: slice) -> tuple[Any, FloatArray]:
+        """What a zero adds to the squared radius, for every column; and what the entries add beyond, as CSC."""
+        columns = ranked if self.index is None else self.index[ranked]
+        means = self.mean[ranked]
+        weights = np.ones(len(ranked)) if self.column_scale is None else self.column_scale[ranked] ** 2
+        entries = sparse.csc_matrix(self.X[rows][:, columns]).astype(np.float64)
+        counts = np.diff(entries.indptr)
+        entries.data *= (entries.data - 2 * np.repeat(means, counts)) * np.repeat(weights, counts)
+        return entries, means**2 * weights
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        n = self.n_samples
+        mean = self._sum_entries(lambda values, _: values) / n
+        squares = self._sum_entries(lambda values, columns: (values - mean[columns]) ** 2)
+        absent = n - self._sum_entries(lambda values, _: np.ones(len(values)))
+        return mean, without_rounding(squares + absent * mean**2, mean, n)
+
+    def _sum_entries(self, function: Callable[[FloatArray, IntArray], FloatArray]) -> FloatArray:
+        """Sum ``function(values, columns)`` of the stored entries by column, a part of them at a time."""
+        X, total = self.X, np.zeros(self.X.shape[1])
+        for start in range(0, X.nnz, ENTRY_BLOCK):
+            part = slice(start, min(start + ENTRY_BLOCK, X.nnz))
+            if X.format == "csr":
+                columns = X.indices[part]
+            else:
+                columns = np.searchsorted(X.indptr, np.arange(part.start, part.stop), side="right") - 1
+            values = function(X.data[part].astype(np.float64), columns)
+            total += np.bincount(columns, weights=values, minlength=X.shape[1])
+        return total
+
+    def _dense(self, rows: slice, columns: slice = slice(None)) -> FloatArray:
+        """A block of Z."""
+        part = self.X[rows]
+        part = part[:, columns] if self.index is None else part[:, self.index[columns]]
+        block = part.toarray().astype(np.float64, copy=False)
+        block -= self.mean[columns]
+        if self.column_scale is not None:
+            block *= self.column_scale[columns]
+        return np.asarray(block)
