@@ -72,6 +72,27 @@ def test_float32_has_a_smaller_range(Estimator, X, factor, word):
     Estimator(3).fit(factor * X)  # float64 holds it
 
 
+@pytest.mark.parametrize("factor", [1e-140, 1e104, 1e140, 1e150])
+def test_values_that_can_be_held_are_fine(Estimator, X, factor):
+    np.testing.assert_array_equal(Estimator(3).fit(factor * X).support_, Estimator(3).fit(X).support_)
+
+
+def test_a_huge_column_is_no_lack_of_noise(Estimator, X):
+    X = X.copy()
+    X[:, 3] *= 1e6
+    assert Estimator(2).fit(X).support_[3]
+
+
+def test_a_slab_rate_far_from_the_data(Estimator, X):
+    with pytest.raises(ValueError, match=r"slab_rate must be within a factor of 1e6 of .*, got 1e\+300"):
+        Estimator(3, slab_rate=1e300).fit(X)
+
+
+def test_a_size_prior_that_returns_no_number(Estimator, X):
+    with pytest.raises(ValueError, match="size_prior must return one number"):
+        Estimator(3, size_prior=lambda k: "many").fit(X)
+
+
 def test_a_column_of_tiny_values_among_others_is_nothing_special(Estimator, X):
     X = X.copy()
     X[:, 0] *= 1e-200
@@ -206,12 +227,25 @@ def test_noise_method(X):
         estimate_noise_variance(X, 3, "profile")
 
 
-@pytest.mark.parametrize("data", [np.full((4, 3), np.nan), np.ones((4, 3))], ids=["nan", "constant"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.full((4, 3), np.nan),
+        np.ones((4, 3)),
+        np.array([[np.inf, 1.0], [2.0, 3.0]]),
+        1e200 * np.eye(4),
+        1e-200 * np.eye(4),
+        np.ones((1, 3)),
+        np.ones((0, 3)),
+        np.arange(4.0)[:, None],
+    ],
+    ids=["nan", "constant", "inf", "large", "small", "one row", "no row", "one column"],
+)
 def test_the_stages_refuse_data_that_the_estimator_refuses(data):
     for stage in (
         lambda: estimate_noise_variance(data, 1),
         lambda: relaxed_vem(data, 1),
         lambda: evidence_path(data, np.arange(3), 1, 0.1),
     ):
-        with pytest.raises(ValueError, match=r"NaN|constant|vary"):
+        with pytest.raises(ValueError, match=r"NaN|infinity|constant|too large|too small|at least 2 rows"):
             stage()

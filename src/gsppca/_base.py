@@ -89,10 +89,12 @@ class GloballySparseBase(BaseEstimator):
         wanted = self._wanted_size(frame.data.n_features)
         n_components = self._resolve_n_components(frame.data)
         noise = self._resolve_noise(frame.data, n_components)
+        self._say(1, f"{frame.data.n_features} columns that vary, {n_components} components, noise variance {noise}")
         relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None)
         order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
         path = evidence_path(frame.data, order, n_components, noise)
         size = self._best_size(path, frame.data) if wanted is None else wanted
+        self._say(1, f"evidence of sizes 1 to {path.sizes[-1]}: {size} selected")
         squares = frame.data.column_squares
         self._set_fitted(Selection(frame, n_components, relaxed, order, path, squares), size)
         return self
@@ -143,7 +145,7 @@ class GloballySparseBase(BaseEstimator):
             Whether to return the integer indices of the selected columns instead of a boolean mask.
         """
         check_is_fitted(self)
-        return np.flatnonzero(self.support_) if indices else self.support_
+        return np.flatnonzero(self.support_) if indices else self.support_.copy()
 
     def _relax(self, data: Matrix, n_components: int, noise: float | str | None) -> RelaxedFit:
         """Run the relaxed model; say when it did not settle."""
@@ -190,8 +192,8 @@ class GloballySparseBase(BaseEstimator):
         if self.noise_variance == "profile":
             return "profile"
         value = estimate_noise_variance(data, n_components, self.noise_variance)
-        # The estimate is a difference: what rounding leaves of it is not noise.
-        if value <= 1e-13 * data.total_squares / data.n_samples:
+        # These estimates are a difference: what rounding leaves of it is not noise.
+        if self.noise_variance != "median" and value <= 1e-13 * data.total_squares / data.n_samples:
             raise ValueError(
                 f"noise_variance={self.noise_variance!r} estimates that there is no noise: n_components={n_components} "
                 "components explain all of X. Use fewer components, noise_variance='median' or a positive number."
@@ -219,7 +221,9 @@ class GloballySparseBase(BaseEstimator):
         if not is_integer(self.n_components):
             check_choice("n_components", self.n_components, ("auto",), "a positive integer")
         if not is_number(self.n_features_to_select):
-            check_choice("n_features_to_select", self.n_features_to_select, ("evidence",), "a number of variables")
+            check_choice(
+                "n_features_to_select", self.n_features_to_select, ("evidence",), "a number or fraction of variables"
+            )
         elif not is_integer(self.n_features_to_select) and not 0 < float(self.n_features_to_select) <= 1:
             raise ValueError(
                 "n_features_to_select must be 'evidence', an integer, or a fraction between 0 and 1, "
@@ -248,6 +252,7 @@ class GloballySparseBase(BaseEstimator):
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[ranked[:size]] = True
         self.n_selected_ = size
+        self.n_latent_ = selection.n_components
         self.relevance_ = frame.widen(selection.relaxed.relevance)
         self.ranking_ = np.empty(self.n_features_in_, dtype=int)
         self.ranking_[ranked] = np.arange(1, self.n_features_in_ + 1)

@@ -73,6 +73,8 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         `sizes`, `log_evidence` and `slab_rates` of all nested supports.
     components_ : ndarray of shape (n_components_, n_features_in_)
         Principal axes, orthonormal, zero outside the support; the loading of largest size is positive on each.
+    n_latent_ : int
+        Dimension d of the latent space in the ranking and the evidence: `n_components`, or what "auto" found.
     n_components_ : int
         Number of components: `n_components`, or fewer if fewer variables than that are selected.
     explained_variance_ : ndarray of shape (n_components_,)

@@ -30,7 +30,7 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
     ----------
     support_, relevance_, ranking_, n_selected_, evidence_path_, noise_variance_, slab_rate_, bounds_, n_iter_
         As in `GSPPCA`.
-    n_components_ : int
+    n_latent_, n_components_ : int
         Dimension of the latent space that was used.
     n_features_in_, feature_names_in_
         Number and names of the columns seen in fit.

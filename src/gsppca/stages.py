@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaincinv
 from sklearn.utils import check_random_state
 
 from gsppca._typing import IntArray
@@ -22,7 +23,7 @@ from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_lo
 from gsppca.core.state import EvidencePath, RelaxedFit
 from gsppca.core.vem import Progress
 from gsppca.data import Matrix, as_matrix
-from gsppca.validation import check_finite
+from gsppca.validation import check_finite, check_magnitude, check_varying
 
 MAX_ITER = 1000
 TOL = 1e-6
@@ -54,10 +55,12 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
     >>> estimate_n_components(np.hstack([X, 0.1 * rng.normal(size=(100, 30))]))
     3
     """
-    matrix = _checked_matrix(X)
+    matrix = _varying_matrix(X)
     n, p = matrix.n_samples, matrix.n_features
     if noise_variance is None:
-        noise_variance = estimate_noise_variance(matrix, 1, "median")
+        # A sum of squares has a chi-square law, whose median is below its mean: with few samples it matters.
+        noise_variance = float(np.median(matrix.column_squares)) / float(2 * gammaincinv((n - 1) / 2, 0.5))
+    check_number("noise_variance", noise_variance, 0, open_low=True)
     spectrum = leading_spectrum(matrix, max(1, min(MAX_DIMENSION, n - 1, p - 1)))
     return count_components(spectrum, n, p, noise_variance)
 
@@ -90,7 +93,7 @@ def estimate_noise_variance(X: Any, n_components: int, method: str = "median") -
     0.25
     """
     check_choice("method", method, noise.METHODS)
-    matrix = _checked_matrix(X)
+    matrix = _varying_matrix(X)
     check_n_components(n_components, matrix.n_samples, matrix.n_features)
     spectrum = None if method == "median" else leading_spectrum(matrix, n_components)
     return noise.noise_variance(matrix.column_squares, matrix.n_samples, n_components, method, spectrum)
@@ -161,6 +164,11 @@ def relaxed_vem(
         rates = [multiple * unit for multiple in GRID]
     else:
         rates = [check_number("slab_rate", slab_rate, 0, open_low=True, otherwise="'grid'")]
+        if not 1e-6 <= rates[0] / unit <= 1e6:
+            raise ValueError(
+                f"slab_rate must be within a factor of 1e6 of {unit:.3g}, at which the prior has the data's variance, "
+                f"got {slab_rate!r}. Give a multiple of it, or 'grid'."
+            )
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, n_components)
     check_number("noise_variance", noise_variance, 0, open_low=True)
@@ -240,14 +248,27 @@ def evidence_path(
 
 
 def _checked_matrix(X: Any) -> Matrix:
-    """The data as a matrix, finite and not all constant."""
+    """The data as a matrix: finite, two rows and columns at least, not all constant, of values that can be squared."""
     if isinstance(X, Matrix):
         return X
+    X = X if hasattr(X, "dtype") else np.asarray(X)
+    if X.ndim == 2 and min(X.shape) < 2:
+        raise ValueError(
+            f"X must have at least 2 rows and 2 columns, got {X.shape[0]} x {X.shape[1]}. Rows are samples."
+        )
+    if X.dtype.kind == "f":
+        check_finite(X)
     matrix = as_matrix(X)
-    check_finite(X)
-    if not matrix.total_squares > 0:
-        raise ValueError("X must vary, got columns that are all constant: there is no structure to find.")
+    check_magnitude(X, matrix.column_squares)
+    check_varying(matrix.column_squares, least=1)
     return matrix
+
+
+def _varying_matrix(X: Any) -> Matrix:
+    """The same, without the columns that are constant: they say nothing of noise or dimension."""
+    matrix = _checked_matrix(X)
+    varying = matrix.column_squares > 0
+    return matrix if varying.all() else matrix.columns(varying)
 
 
 def check_n_components(n_components: Any, n_samples: int, n_features: int) -> int:

@@ -54,13 +54,17 @@ def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
 
 def check_magnitude(X: Any, column_squares: FloatArray) -> None:
     """Refuse data whose variances its dtype cannot hold."""
-    info = np.finfo(X.dtype)
+    info = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64)
+    with np.errstate(over="ignore"):
+        total = float(column_squares.sum())
     largest = float(column_squares.max()) / X.shape[0]
-    if not largest < 1e-3 * float(info.max):
+    if not (total < 1e-3 * float(np.finfo(np.float64).max) and largest < 1e-3 * float(info.max)):
         raise ValueError(_magnitude_message("large", X.dtype))
     # Squares below the smallest number are zero, of values that are not.
     vanishes = largest == 0 and not is_constant(X)
-    if vanishes or 0 < largest <= 1e16 * float(info.tiny):
+    # float32 data is treated in float64: only its results must be held.
+    least = max(1e16 * float(np.finfo(np.float64).tiny), 1e4 * float(info.tiny) if X.dtype == np.float32 else 0.0)
+    if vanishes or 0 < largest <= least:
         raise ValueError(_magnitude_message("small", X.dtype))
 
 
@@ -71,13 +75,13 @@ def _magnitude_message(what: str, dtype: np.dtype[Any]) -> str:
     )
 
 
-def check_varying(column_squares: FloatArray) -> BoolArray:
-    """Return which columns vary; refuse data in which fewer than two do."""
+def check_varying(column_squares: FloatArray, least: int = 2) -> BoolArray:
+    """Return which columns vary; refuse data in which too few do."""
     varying = np.asarray(column_squares > 0)
     count = int(varying.sum())
-    if count < 2:
+    if count < least:
         raise ValueError(
-            f"X must have at least 2 columns that vary, got {count} of {len(varying)}: all others are constant. "
+            f"X must have at least {least} columns that vary, got {count} of {len(varying)}: all others are constant. "
             "Constant columns carry no structure. Check that rows are samples and columns are variables."
         )
     return varying

@@ -246,3 +246,13 @@ def test_the_evidence_of_the_authors(authors):
         np.testing.assert_allclose(path.log_evidence, wanted, atol=2e-4)
         np.testing.assert_allclose(path.log_evidence[40:], wanted[40:], atol=1e-5)
         assert sizes[path.log_evidence.argmax()] == authors[f"size_{noise}"]
+
+
+@pytest.mark.parametrize("variance", [0.2, "profile"])
+def test_constant_columns_are_no_variables(factor_data, variance):
+    X, _ = factor_data(0)
+    wide = np.hstack([X, np.ones((40, 3))])
+    order = np.argsort(-X.var(axis=0))
+    path, without = evidence_path(wide, np.r_[order, 25:28], 3, variance), evidence_path(X, order, 3, variance)
+    np.testing.assert_allclose(path.log_evidence[:25], without.log_evidence, rtol=1e-12)
+    assert np.isfinite(path.log_evidence).all()

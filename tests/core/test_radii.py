@@ -45,7 +45,7 @@ def test_sums_over_nodes_are_sums_over_rows(law, d, rows, monkeypatch):
     radii = compress_radii(matrix, order, sizes, d, floors, stand_ins)
     np.testing.assert_allclose(radii.log_sums, np.log(squared).sum(axis=1), rtol=1e-11, atol=1e-9)
     seen = []
-    for group in radii.groups:
+    for group in radii.groups():
         seen += group.positions.tolist()
         nu = (sizes[group.positions, None] - d) / 2
         np.testing.assert_allclose(group.weights.sum(axis=1), n, rtol=1e-11)
@@ -75,5 +75,5 @@ def test_few_nodes_serve_many_rows():
     matrix = as_matrix(rows_of("gaussian", 500, 3000))
     sizes = np.arange(1, 3001)
     radii = compress_radii(matrix, np.argsort(-matrix.column_squares), sizes, 10, np.zeros(3000), np.ones(3000))
-    nodes = sum(group.squared.size for group in radii.groups)
+    nodes = sum(group.squared.size for group in radii.groups())
     assert nodes < 20 * len(sizes)

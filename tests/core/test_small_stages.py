@@ -107,6 +107,20 @@ def test_noise_has_one_component_and_scale_does_not_matter(factor_data):
     assert estimate_n_components(X) == estimate_n_components(1e-50 * X) == estimate_n_components(X[:, ::-1])
 
 
+@pytest.mark.parametrize(("n", "p"), [(4, 300), (6, 3000), (10, 300), (10, 3000), (20, 3000), (100, 50), (500, 400)])
+def test_noise_of_any_shape_has_one_component(n, p):
+    rng = np.random.default_rng(n + p)
+    assert np.mean([estimate_n_components(rng.standard_normal((n, p))) for _ in range(10)]) <= 1.2
+
+
+def test_constant_columns_do_not_count(factor_data):
+    X, _ = factor_data(0)
+    wide = np.hstack([X, np.ones((40, 60))])
+    assert estimate_n_components(wide) == estimate_n_components(X)
+    for method in ("median", "ml", "bias_corrected"):
+        np.testing.assert_allclose(estimate_noise_variance(wide, 2, method), estimate_noise_variance(X, 2, method))
+
+
 def test_the_dimension_is_bounded():
     rng = np.random.default_rng(0)
     X = np.hstack([100 * rng.standard_normal((90, 80)), rng.standard_normal((90, 90))])
@@ -177,6 +191,11 @@ def test_ties_are_broken_by_the_data_never_by_position():
         np.testing.assert_array_equal(permutation[permuted], order)
 
 
+def test_rounding_at_the_clip_does_not_rank():
+    relevance = np.array([1.0, 1 - 1e-14, 1 - 1e-13, 0.5])
+    np.testing.assert_array_equal(rank_variables(relevance, np.array([1.0, 3.0, 2.0, 9.0]), np.ones(4)), [1, 2, 0, 3])
+
+
 # Axes.
 
 
@@ -201,3 +220,15 @@ def test_signs_are_fixed_by_the_largest_loading(factor_data):
     for data in (X, -X, X[::-1]):
         axes = principal_axes(as_matrix(data), np.ones(25, dtype=bool), 3).components
         assert (axes[np.arange(3), np.abs(axes).argmax(axis=1)] > 0).all()
+
+
+def test_the_sign_of_a_contrast_is_decided_by_the_data():
+    """On two standardised, negatively correlated variables the axis is (1, -1) / sqrt(2): no loading is the largest."""
+    rng = np.random.default_rng(0)
+    factor = rng.gamma(1.0, 1.0, 200)
+    X = np.column_stack([factor, -factor]) + 0.3 * rng.standard_normal((200, 2))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    both = np.ones(2, dtype=bool)
+    axis = principal_axes(as_matrix(X), both, 1).components[0]
+    for data, wanted in ((X[::-1], axis), (3 * X, axis), (X[:, ::-1], axis[::-1])):
+        np.testing.assert_allclose(principal_axes(as_matrix(data), both, 1).components[0], wanted, atol=1e-9)

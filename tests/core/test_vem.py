@@ -209,3 +209,35 @@ def test_max_iter_is_respected(factor_data):
         fit = relaxed_vem(X, 3, tol=0, max_iter=max_iter)
         assert fit.n_iter == max_iter
         assert not fit.converged
+
+
+@pytest.mark.parametrize("accelerate", [False, True])
+@pytest.mark.parametrize("case", ["few rows", "low rank", "wide low rank", "duplicates", "huge column"])
+def test_the_bound_never_falls_where_everything_can_be_explained(case, accelerate):
+    """The noise tends to zero, and rounding takes over: the run must stop at its best, not beyond."""
+    rng = np.random.default_rng(0)
+    X, d = {
+        "few rows": (rng.standard_normal((4, 3000)), 3),
+        "low rank": (rng.standard_normal((50, 3)) @ rng.standard_normal((3, 20)), 3),
+        "wide low rank": (rng.standard_normal((100, 2)) @ rng.standard_normal((2, 300)), 2),
+        "duplicates": (np.repeat(rng.standard_normal((40, 3)), 4, axis=1), 3),
+        "huge column": (rng.standard_normal((100, 30)) * np.where(np.arange(30) == 3, 1e7, 1.0), 2),
+    }[case]
+    fit = relaxed_vem(X, d, accelerate=accelerate)
+    assert np.diff(fit.bounds).min() >= 0
+    assert np.isfinite(fit.relevance).all()
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e104, 1e140, 1e150])
+def test_extreme_units_change_nothing(factor_data, factor):
+    X = data_of(factor_data, 40, 25, 3)
+    np.testing.assert_allclose(relaxed_vem(factor * X, 3).relevance, relaxed_vem(X, 3).relevance, atol=1e-6)
+
+
+def test_starts_advance_one_by_one_when_memory_is_dear(factor_data, monkeypatch):
+    X = data_of(factor_data, 40, 25, 3)
+    together = relaxed_vem(X, 3)
+    monkeypatch.setattr("gsppca.core.relaxed.TOGETHER", 10**9)
+    alone = relaxed_vem(X, 3)
+    np.testing.assert_allclose(alone.relevance, together.relevance, atol=1e-7)
+    assert alone.n_iter == together.n_iter

@@ -37,19 +37,26 @@ def principal_axes(matrix: Matrix, support: BoolArray, n_components: int) -> Sup
     selected = matrix if size == matrix.n_features else matrix.columns(support)
     spectrum = leading_spectrum(selected, n_axes)
     components = np.zeros((n_axes, matrix.n_features))
-    components[:, support] = _fixed_signs(spectrum.axes)
+    components[:, support] = _fixed_signs(spectrum.axes, selected)
     variance = float(matrix.column_squares[support].sum()) / matrix.n_samples
     rest = max(variance - float(spectrum.eigenvalues.sum()), 0.0)
     return SupportAxes(components, spectrum.eigenvalues, rest / (size - n_axes) if size > n_axes else 0.0)
 
 
-def _fixed_signs(axes: FloatArray) -> FloatArray:
+def _fixed_signs(axes: FloatArray, matrix: Matrix) -> FloatArray:
     """Make the loading of largest absolute value positive on every axis.
 
-    Among loadings that tie within rounding, the sign of their sum decides, so that neither rounding nor the order of
-    the columns does.
+    Loadings that tie within rounding decide by the sign of their sum; if that vanishes too, as for the contrast of two
+    variables, the scores do: their third moment is made positive. So neither rounding nor the order of columns decides,
+    unless the data is symmetric.
     """
     size = np.abs(axes)
     large = size >= (1 - 1e-6) * size.max(axis=1, keepdims=True)
     sums = np.where(large, axes, 0.0).sum(axis=1)
+    unclear = np.abs(sums) <= 1e-3 * size.max(axis=1)
+    if unclear.any():
+        scores = matrix.product(axes[unclear])
+        third, scale = (scores**3).sum(axis=0), (np.abs(scores) ** 3).sum(axis=0)
+        first = axes[unclear, large[unclear].argmax(axis=1)]
+        sums[unclear] = np.where(np.abs(third) > 1e-9 * scale, third, first)
     return axes * np.where(sums < 0, -1.0, 1.0)[:, None]

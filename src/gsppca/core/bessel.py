@@ -283,8 +283,8 @@ def _fractional_order(mu: Array, x: Array) -> tuple[Array, Array]:
     k[at] = np.polyval(_P0, x[at])
     ratio[at] = np.polyval(_P1, x[at]) / k[at]
     k[at] /= np.polyval(_Q, x[at])
-    rest, middle = (mu != 0.5) & ((mu != 0.0) | (x < 1.0)), (x > 0.2) & (x < 2.0)
-    for route, chosen in ((_integral, rest & middle), (special.kve, rest & ~middle)):  # kve: 3e-13 below 2
+    rest, middle = (mu != 0.5) & ((mu != 0.0) | (x < 1.0)), (x > 0.2) & (x <= 2.0)
+    for route, chosen in ((_integral, rest & middle), (special.kve, rest & ~middle)):  # kve: 3e-13 up to 2
         at = np.flatnonzero(chosen)
         k_mu = route(mu[at], x[at])
         k[at], ratio[at] = np.sqrt(x[at]) * k_mu, route(1.0 - mu[at], x[at]) / k_mu
@@ -292,7 +292,7 @@ def _fractional_order(mu: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _integral(mu: Array, x: Array) -> Array:
-    """``e^x K_mu(x) = int_0^inf exp(-x (cosh t - 1)) cosh(mu t) dt`` for 0.2 < x < 2: error exp(-pi^2/step)."""
+    """``e^x K_mu(x) = int_0^inf exp(-x (cosh t - 1)) cosh(mu t) dt`` for 0.2 < x <= 2: error exp(-pi^2/step)."""
     step, total = 0.2, np.full_like(x, 0.5)
     for t in step * np.arange(1, 32):
         total += np.exp(-2.0 * np.sinh(t / 2) ** 2 * x) * np.cosh(t * mu)

@@ -13,7 +13,7 @@ TRACY_WIDOM = 3.27  # 99.9 % quantile of the Tracy-Widom law of order 1
 def count_components(spectrum: Spectrum, n_samples: int, n_features: int, noise_variance: float) -> int:
     """Number of components by Johnstone's test of the largest eigenvalue, applied one after the other.
 
-    Under pure noise the largest eigenvalue of ``n X'X/n`` has the mean and spread of Johnstone (2001, Annals of
+    Under pure noise the largest eigenvalue of ``X'X`` has the mean and spread of Johnstone (2001, Annals of
     Statistics 29) and a Tracy-Widom law. Eigenvalues are tested in turn, the number of variables reduced by those
     already found, until one could be noise. The noise variance is given: with the median of the column variances, the
     answer is that of Kritchman & Nadler (2008) when most columns are noise, and stays moderate when columns differ in
@@ -24,7 +24,7 @@ def count_components(spectrum: Spectrum, n_samples: int, n_features: int, noise_
     n_components : int
         At least 1, at most the number of eigenvalues given.
     """
-    root_n = math.sqrt(n_samples - 0.5)
+    root_n = math.sqrt(n_samples - 1.5)  # centring takes one of the n rows
     count = 0
     for eigenvalue in spectrum.eigenvalues.tolist():
         root_p = math.sqrt(n_features - count - 0.5)

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.core.bessel import log_kv_block, w_block
+from gsppca.core.bessel import block_workspace, log_kv_block, w_block
 from gsppca.core.radii import NodeGroup, compress_radii
 from gsppca.core.state import EvidencePath
 from gsppca.data.base import Matrix
@@ -36,7 +36,6 @@ ZERO_ROW = 1e-8  # relative to the root mean square of the row norms
 SETTLED = 1e-8  # a Newton step of log(alpha) after which the next would be below rounding
 LONGEST = 1.0  # Newton step, far from the solution
 MAX_ROUNDS = 60
-SLAB = 2**14  # nodes treated at a time, for the cache
 
 
 def evidence_along(
@@ -61,12 +60,14 @@ def evidence_along(
     sizes : ndarray of shape (n_sizes,)
         Sizes to evaluate, ascending, from 1 to n_ranked.
     """
-    n, p = matrix.n_samples, matrix.n_features
+    # Constant columns are no variables: they do not count among the inactive.
+    n, p = matrix.n_samples, int(np.count_nonzero(matrix.column_squares))
     squares = matrix.column_squares[order]
+    n_inactive = p - np.cumsum(squares > 0)[sizes - 1]
     active = np.cumsum(squares)[sizes - 1]
-    unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < p else 0.0
+    unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < matrix.n_features else 0.0
     inactive = np.append(np.cumsum(squares[::-1])[::-1], 0.0)[sizes] + unranked
-    variances = _inactive_variances(inactive_variance, inactive, n * (p - sizes), matrix.total_squares / (n * p))
+    variances = _inactive_variances(inactive_variance, inactive, n * n_inactive, matrix.total_squares / (n * p))
     mean_squares = active / n
     stand_ins = np.minimum(sizes * variances, mean_squares)
     radii = compress_radii(matrix, order, sizes, n_components, ZERO_ROW**2 * mean_squares, stand_ins)
@@ -74,14 +75,14 @@ def evidence_along(
     log_rates = 0.5 * np.log(n_components * sizes / mean_squares)
     nu = (sizes - n_components) / 2
     bessel_part = np.empty(len(sizes))
-    for group in radii.groups:
+    for group in radii.groups():
         _solve(group, nu, n_components, log_rates, bessel_part)
     # From sum_i log(t^|nu| K_nu(t)), t = alpha r, to sum_i log K_nu(t) - nu log r.
     bessel_part -= np.abs(nu) * n * log_rates + np.maximum(nu, 0.0) * radii.log_sums
 
     d = n_components
     constants = (1 - (sizes + d) / 2) * np.log(2) - gammaln(d / 2) - sizes / 2 * np.log(np.pi)
-    noise_part = -inactive / (2 * variances) - n * (p - sizes) / 2 * np.log(2 * np.pi * variances)
+    noise_part = -inactive / (2 * variances) - n * n_inactive / 2 * np.log(2 * np.pi * variances)
     log_evidence = bessel_part + n * (constants + (sizes + d) / 2 * log_rates) + noise_part
     return EvidencePath(sizes, log_evidence, np.exp(log_rates), variances)
 
@@ -97,23 +98,20 @@ def _inactive_variances(
 
 def _solve(group: NodeGroup, orders: FloatArray, d: int, log_rates: FloatArray, sums: FloatArray) -> None:
     """Solve the sizes of a group by Newton's method, and write the log rates and ``sum_i log(t^|nu| K_nu(t))``."""
-    per_slab = max(1, SLAB // group.squared.shape[1])
-    for start in range(0, len(group.positions), per_slab):
-        part = slice(start, start + per_slab)
-        positions, weights = group.positions[part], group.weights[part]
-        radii, nu = np.sqrt(group.squared[part]), orders[positions, None]
-        log_rate = log_rates[positions]
-        for _ in range(MAX_ROUNDS):
-            t = radii * np.exp(log_rate)[:, None]
-            w = w_block(nu, t)
-            slope = np.sum(weights * (d - w), axis=1)
-            curvature = np.sum(weights * (w * (w + 2 * nu) - t * t), axis=1)
-            step = np.clip(slope / curvature, -LONGEST, LONGEST)
-            log_rate += step
-            if np.abs(step).max() <= SETTLED:
-                break
-        else:
-            raise RuntimeError(f"The slab rates at positions {positions[:5]} were not found: please report this data.")
+    radii, weights, nu = np.sqrt(group.squared), group.weights, orders[group.positions, None]
+    work = block_workspace(*radii.shape)
+    log_rate = log_rates[group.positions]
+    for _ in range(MAX_ROUNDS):
         t = radii * np.exp(log_rate)[:, None]
-        log_rates[positions] = log_rate
-        sums[positions] = np.sum(weights * (log_kv_block(nu, t)[0] + np.abs(nu) * np.log(t)), axis=1)
+        w = w_block(nu, t, work)
+        slope = np.sum(weights * (d - w), axis=1)
+        curvature = np.sum(weights * (w * (w + 2 * nu) - t * t), axis=1)
+        step = np.clip(slope / curvature, -LONGEST, LONGEST)
+        log_rate += step
+        if np.abs(step).max() <= SETTLED:
+            break
+    else:
+        raise RuntimeError(f"The slab rates at {group.positions[:5]} were not found: please report this data.")
+    t = radii * np.exp(log_rate)[:, None]
+    log_rates[group.positions] = log_rate
+    sums[group.positions] = np.sum(weights * (log_kv_block(nu, t, work)[0] + np.abs(nu) * np.log(t)), axis=1)

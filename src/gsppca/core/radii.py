@@ -30,6 +30,7 @@ from gsppca.data.base import Matrix
 DIGITS = 17  # of the polynomials, for values of g up to a few hundred
 CLASSES = np.array([8, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256])  # numbers of nodes
 SMOOTH_ORDER = 8
+SLAB = 2**14  # nodes handed out at a time: they and what is done with them fit the cache
 _local = threading.local()
 
 
@@ -54,10 +55,42 @@ class NodeGroup:
 
 @dataclass(frozen=True)
 class Radii:
-    """Compressed row norms: the sums of their squares' logarithms, and groups of nodes."""
+    """Compressed row norms.
+
+    Attributes
+    ----------
+    log_sums : ndarray of shape (n_sizes,)
+        Sums over the rows of the logarithms of the squared norms.
+    moments : ndarray
+        Chebyshev moments of all sizes, one size after the other.
+    counts, in_logs, centres, halves : ndarray of shape (n_sizes,)
+        How many moments each size has, whether their variable is the logarithm, and the centre and half-width of
+        its interval.
+    """
 
     log_sums: FloatArray
-    groups: list[NodeGroup]
+    moments: FloatArray
+    counts: IntArray
+    in_logs: BoolArray
+    centres: FloatArray
+    halves: FloatArray
+
+    def groups(self) -> Iterator[NodeGroup]:
+        """Turn the moments into nodes and weights, some sizes with the same number of nodes at a time."""
+        starts = np.concatenate([[0], np.cumsum(self.counts)[:-1]])
+        for count in np.unique(self.counts).tolist():
+            angles = np.pi * (np.arange(count) + 0.5) / count
+            # The sum of the interpolant through y_j = cos(angle_j): weights (mu_0 + 2 sum_m mu_m T_m(y_j)) / M.
+            cosines = np.cos(np.multiply.outer(np.arange(count), angles)) * (2 / count)
+            cosines[0] /= 2
+            everyone = np.flatnonzero(self.counts == count)
+            for first in range(0, len(everyone), max(1, SLAB // count)):
+                positions = everyone[first : first + max(1, SLAB // count)]
+                moments = self.moments[starts[positions, None] + np.arange(count)]
+                squared = self.centres[positions, None] + self.halves[positions, None] * np.cos(angles)
+                logs = self.in_logs[positions]
+                squared[logs] = np.exp(squared[logs])
+                yield NodeGroup(positions, squared, moments @ cosines)
 
 
 def compress_radii(
@@ -112,7 +145,7 @@ def compress_radii(
     else:
         plan(matrix.reduce_radii(extremes, order, sizes, _combine_extremes), slice(None))
         flat = matrix.reduce_radii(moments, order, sizes)
-    return Radii(log_sums, list(_groups(flat, counts, in_logs, centres, halves)))
+    return Radii(log_sums, flat, counts, in_logs, centres, halves)
 
 
 def _raise_low(squared: FloatArray, floors: FloatArray, stand_ins: FloatArray) -> None:
@@ -192,21 +225,3 @@ def _buffers(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
         _local.buffer = np.empty(size)
     held: npt.NDArray[np.float64] = _local.buffer[:size]
     return held.reshape(3, *shape)
-
-
-def _groups(
-    flat: FloatArray, counts: IntArray, in_logs: BoolArray, centres: FloatArray, halves: FloatArray
-) -> Iterator[NodeGroup]:
-    """Turn the moments of all sizes, one after the other, into nodes and weights."""
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    for count in np.unique(counts).tolist():
-        positions = np.flatnonzero(counts == count)
-        moments = flat[starts[positions, None] + np.arange(count)]
-        angles = np.pi * (np.arange(count) + 0.5) / count
-        # The sum of the interpolant through the nodes y_j = cos(angle_j): weights (mu_0 + 2 sum_m mu_m T_m(y_j)) / M.
-        cosines = np.cos(np.multiply.outer(np.arange(count), angles)) * (2 / count)
-        cosines[0] /= 2
-        squared = centres[positions, None] + halves[positions, None] * np.cos(angles)
-        logs = in_logs[positions]
-        squared[logs] = np.exp(squared[logs])
-        yield NodeGroup(positions, squared, moments @ cosines)

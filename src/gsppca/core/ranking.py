@@ -6,11 +6,14 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 
+DECIMALS = 9  # of a relevance that are more than the rounding of its convergence
+
 
 def rank_variables(relevance: FloatArray, explained: FloatArray, column_squares: FloatArray) -> IntArray:
     """Order the variables from the most to the least relevant.
 
-    Relevances clipped at 0 or 1 tie. Ties are broken by the data: by the sum of squares that the factors explain,
+    Relevances clipped at 0 or 1 tie, and those within rounding of it must not be told apart.
+    Ties are broken by the data: by the sum of squares that the factors explain,
     then by the variable's own sum of squares. Only columns with the same values everywhere can still tie; broken by
     position, they are exchangeable.
 
@@ -23,4 +26,4 @@ def rank_variables(relevance: FloatArray, explained: FloatArray, column_squares:
     order : ndarray of shape (n_features,)
         Indices of the variables, the most relevant first.
     """
-    return np.lexsort((-column_squares, -explained, -relevance))
+    return np.lexsort((-column_squares, -explained, -np.round(relevance, DECIMALS)))

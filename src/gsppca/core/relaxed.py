@@ -11,6 +11,8 @@ from gsppca.core.state import RelaxedFit
 from gsppca.core.vem import Progress, Step, em_step, relaxed_em
 from gsppca.data.base import Matrix
 
+TOGETHER = 8  # arrays of the size of the loadings that every start needs at once
+
 
 def fit_relaxed(
     matrix: Matrix,
@@ -33,7 +35,8 @@ def fit_relaxed(
         Start of the loadings.
     slab_rates : sequence of float
         Starts of the slab rate. All advance together, `SHORT_RUN` iterations, each a single pass over the data for
-        all of them; the one with the best bound goes on. A run that collapses to u = 0 gives way to the next best.
+        all of them (one after the other when memory is dear); the one with the best bound goes on. A run that
+        collapses to u = 0 gives way to the next best.
     noise_variance : float
         Start of the noise variance.
     max_iter, tol, accelerate, progress
@@ -44,15 +47,13 @@ def fit_relaxed(
     fit : RelaxedFit
         Its `collapsed` is True if every run collapses; it is then the run of best bound.
     """
-    steps = [Step(start_state(loadings, rate, noise_variance), -math.inf) for rate in slab_rates]
-    histories: list[list[float]] = [[] for _ in steps]
     n_done = min(SHORT_RUN, max_iter)
-    for _ in range(n_done):
-        steps = em_step(matrix, [step.state for step in steps])
-        for history, step in zip(histories, steps, strict=True):
-            history.append(step.bound)
+    # Together, if the arrays of all starts are small beside the data.
+    together = TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features
+    groups = [list(slab_rates)] if together else [[rate] for rate in slab_rates]
+    runs = [run for rates in groups for run in _short_runs(matrix, loadings, rates, noise_variance, n_done)]
     fits = []
-    for step, history in sorted(zip(steps, histories, strict=True), key=lambda run: -run[0].bound):
+    for step, history in sorted(runs, key=lambda run: -run[0].bound):
         fit = relaxed_em(
             matrix,
             step,
@@ -67,3 +68,17 @@ def fit_relaxed(
             return fit
         fits.append(fit)
     return max(fits, key=lambda fit: float(fit.bounds[-1]))
+
+
+def _short_runs(
+    matrix: Matrix, loadings: FloatArray, slab_rates: Sequence[float], noise_variance: float, n_iter: int
+) -> list[tuple[Step, list[float]]]:
+    """Advance some starts together; return where each ends, and its bounds."""
+    steps = [Step(start_state(loadings, rate, noise_variance), -math.inf) for rate in slab_rates]
+    histories: list[list[float]] = [[] for _ in steps]
+    for _ in range(n_iter):
+        for i, step in enumerate(em_step(matrix, [step.state for step in steps])):
+            if step.bound > steps[i].bound:  # else rounding hides what is left to gain
+                steps[i] = step
+                histories[i].append(step.bound)
+    return list(zip(steps, histories, strict=True))

@@ -24,7 +24,10 @@ def log_size_prior(prior: SizePrior, sizes: IntArray, n_samples: int, n_features
         rho above one half, or p <= n. A callable gets a size and returns its log prior.
     """
     if callable(prior):
-        values = np.array([float(prior(int(size))) for size in sizes])
+        try:
+            values = np.array([float(prior(int(size))) for size in sizes])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"size_prior must return one number for each size, and failed on one: {error}") from error
         if np.isnan(values).any() or np.isposinf(values).any() or np.isneginf(values).all():
             raise ValueError(
                 "size_prior must return the logarithm of a prior, finite or -inf and not -inf for all sizes, "

@@ -77,8 +77,10 @@ def relaxed_em(
         nonlocal n_iter, converged
         n_iter += 1
         following = em_step(matrix, [step.state])[0]
-        record.append(following.bound)
         converged = following.bound - step.bound <= settled
+        if following.bound < step.bound:
+            return step  # rounding hides what is left to gain, as when the factors can explain everything
+        record.append(following.bound)
         if progress is not None:
             progress(n_iter, following.bound)
         return following
@@ -93,11 +95,14 @@ def relaxed_em(
             current = second
             continue
         candidate = extrapolate(current.state, first.state, second.state)
+        current = second
+        del first, second  # their loadings are not needed any more, and as large as those of the step to come
         n_iter += 1
         landed = em_step(matrix, [candidate])[0]
-        current = landed if landed.bound > second.bound else second
-        if current is landed:
+        if landed.bound > current.bound:
+            current = landed
             record.append(landed.bound)
+        del candidate, landed
     state = current.state
     return RelaxedFit(
         relevance=state.relevance,
@@ -152,8 +157,8 @@ def _update(matrix: Matrix, state: RelaxedState, score_cov: FloatArray, axes: Fl
     variance += 1.0  # by how much the data shrinks the prior variance: free of the unit of X
     loading_log_det = -_sum_log(variance) - d * p * math.log(rate2)
     np.divide(1 / rate2, variance, out=variance)
-    mean = g * variance
-    mean *= u / s2
+    mean = g * (u / s2)  # in this order: the product of all three may overflow on the way
+    mean *= variance
 
     # u_k maximises 2 u num - u^2 den on [0, 1].
     num = np.einsum("jk,jk->k", mean, g)
@@ -218,10 +223,11 @@ def extrapolate(start: RelaxedState, first: RelaxedState, second: RelaxedState) 
     # Each block is measured in its own unit: a relevance and a log rate are of order one already.
     units = [1.0, _root_mean_square(start.loading_mean), float(np.trace(start.weighted_loading_cov)), 1.0]
     step = bend = 0.0
-    for (x0, x1, x2), unit in zip(triples, units, strict=True):
-        change = (x1 - x0) / unit
-        step += _sum_squares(change)
-        bend += _sum_squares((x2 - x1) / unit - change)
+    for blocks, unit in zip(triples, units, strict=True):
+        for x0, x1, x2 in zip(*map(np.atleast_2d, blocks), strict=True):  # row by row: no large temporaries
+            change = (x1 - x0) / unit
+            step += _sum_squares(change)
+            bend += _sum_squares((x2 - x1) / unit - change)
     length = min(max(1.0, math.sqrt(step / bend)), LONGEST) if bend > 0 else 1.0
     weights = ((1 - length) ** 2, 2 * length * (1 - length), length**2)
     relevance, loading_mean, loading_cov, log_rates = (

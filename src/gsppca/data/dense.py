@@ -154,7 +154,7 @@ class DenseMatrix(ArrayMatrix):
 
 
 def _slices(length: int, width: int) -> list[slice]:
-    """Cut a length in slices of about equal width; an even number of them, which two or four threads share well."""
+    """Cut a length in slices of about equal width; an even number of them."""
     count = -(-length // width)
     count += count % 2 if count > 1 else 0
     edges = np.linspace(0, length, count + 1).astype(int).tolist()
