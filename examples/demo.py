@@ -72,7 +72,7 @@ def digits(folder: Path) -> None:
             f"{model.components_[axis, k]:+.2f} on component {axis}"
         )
     print(f"   ... and {model.n_selected_ - 10} more\n")
-    print("   selected pixels:        dropped pixels: constant, or noise at the margins")
+    print("   selected (#) and dropped (.) pixels:")
     for row in model.support_.reshape(8, 8):
         print("      " + " ".join("#" if pixel else "." for pixel in row))
 
