@@ -10,10 +10,12 @@ from sklearn.decomposition import PCA
 from gsppca import EvidencePath, estimate_n_components, estimate_noise_variance
 from gsppca.core import spectrum as spectrum_module
 from gsppca.core.axes import principal_axes
+from gsppca.core.dimension import count_components
 from gsppca.core.noise import _population_spikes
 from gsppca.core.ranking import rank_variables
 from gsppca.core.size import best_size, log_size_prior
 from gsppca.core.spectrum import leading_spectrum
+from gsppca.core.state import Spectrum
 from gsppca.data import as_matrix
 from gsppca.data.base import Matrix
 from tests.conftest import AUTHORS
@@ -111,6 +113,17 @@ def test_noise_has_one_component_and_scale_does_not_matter(factor_data):
 def test_noise_of_any_shape_has_one_component(n, p):
     rng = np.random.default_rng(n + p)
     assert np.mean([estimate_n_components(rng.standard_normal((n, p))) for _ in range(10)]) <= 1.2
+
+
+def test_the_largest_eigenvalue_of_noise_is_rarely_counted():
+    """At level 0.1 %, behind one true component: the noise has the law that the test assumes."""
+    rng = np.random.default_rng(0)
+    counted = []
+    for _ in range(300):
+        Z = rng.standard_normal((60, 30))
+        largest = np.linalg.eigvalsh(np.cov(Z.T, bias=True))[-1]
+        counted.append(count_components(Spectrum(np.array([50.0, largest]), np.eye(31)[:2]), 60, 31, 1.0) == 2)
+    assert np.mean(counted) <= 0.01
 
 
 def test_constant_columns_do_not_count(factor_data):

@@ -241,3 +241,13 @@ def test_starts_advance_one_by_one_when_memory_is_dear(factor_data, monkeypatch)
     alone = relaxed_vem(X, 3)
     np.testing.assert_allclose(alone.relevance, together.relevance, atol=1e-7)
     assert alone.n_iter == together.n_iter
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_grid_goes_on_from_the_best_bound(factor_data, seed):
+    X = data_of(factor_data, 40, 25, 3, seed)
+    unit = np.sqrt(3 * X.size / as_matrix(X).total_squares)
+    short = [relaxed_vem(X, 3, slab_rate=multiple * unit, max_iter=5, tol=0).bounds for multiple in (0.5, 1.0, 2.0)]
+    best = max(short, key=lambda bounds: bounds[-1])
+    assert len({round(bounds[-1], 6) for bounds in short}) == 3  # the starts differ
+    np.testing.assert_allclose(relaxed_vem(X, 3).bounds[:5], best, rtol=1e-12)
