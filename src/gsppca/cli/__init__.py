@@ -1,0 +1,1 @@
+"""The command line: a leaf, each command calls one function of the library."""
