@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from gsppca._typing import FloatArray, IntArray
@@ -89,6 +90,28 @@ class RelaxedFit:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """The variables in an order, and what it was made of.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_features,)
+        Indices of the variables, the most relevant first.
+    relevance : ndarray of shape (n_features,)
+        How relevant each variable is, between 0 and 1, in its own place.
+    name : str
+        "vem", "noise-path", "soft-path" or "refined".
+    n_iter : int
+        Passes over the data that it took.
+    """
+
+    order: IntArray
+    relevance: FloatArray
+    name: str
+    n_iter: int
+
+
+@dataclass(frozen=True)
 class EvidencePath:
     """Log evidence of nested supports along a ranking.
 
@@ -102,9 +125,15 @@ class EvidencePath:
         The slab rate that maximises the evidence of each support.
     inactive_variances : ndarray of shape (n_sizes,)
         Variance given to the variables outside each support.
+    log_evidence_empty : float
+        That of the empty model, in which every variable is noise.
+    dimensions : ndarray of shape (n_sizes,) or None
+        The number of components at which each support has this evidence, where the evidence chooses it.
     """
 
     sizes: IntArray
     log_evidence: FloatArray
     slab_rates: FloatArray
     inactive_variances: FloatArray
+    log_evidence_empty: float = -math.inf
+    dimensions: IntArray | None = None
