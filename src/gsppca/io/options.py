@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Missing = Literal["error", "drop-rows", "drop-columns", "mean", "keep"]
+Missing = Literal["error", "drop-rows", "drop-columns", "mean"]
 
 
 @dataclass(frozen=True, kw_only=True)

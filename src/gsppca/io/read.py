@@ -29,7 +29,8 @@ def read_table(path: PathLike, options: ReadOptions | None = None, *, strict: bo
     options : ReadOptions, optional
         How to read it; found out by looking at it where not said.
     strict : bool, default=True
-        Whether columns of text that nobody has given a role to are an error; otherwise they are left out.
+        Whether columns of text that nobody has given a role to, missing and infinite values are errors; otherwise such
+        columns are left out, and such values kept.
     **changes
         Fields of `ReadOptions`, by name, instead of or on top of `options`.
 
@@ -58,7 +59,8 @@ def read_table(path: PathLike, options: ReadOptions | None = None, *, strict: bo
         if table.labels is not None:
             raise TableError(f"{file}: --label does not go with --transpose: a label is one value per sample.")
         table = table.transposed()
-    return settle_missing(check_table(replace(table, data=_as_floats(table))), options.missing)
+    table = check_table(replace(table, data=_as_floats(table)))
+    return settle_missing(table, options.missing) if strict else table
 
 
 def _reader(kind: str) -> Any:

@@ -15,9 +15,8 @@ from gsppca.io.options import ReadOptions
 from gsppca.io.read import read_table
 from gsppca.io.table import Table
 
-UNEVEN = 10.0  # ratio of standard deviations beyond which columns look to have different units
+UNEVEN = 10.0  # standard deviation in medians, from which on a column outweighs the others by its unit alone
 _CHUNK = 256  # columns at a time
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Survey:
     missing_columns, constant_columns : list of str
         Names of the columns with missing values, and of those that do not vary.
     spread : tuple of float
-        Standard deviation of the columns that vary: 10th percentile, median, 90th percentile.
+        Standard deviation of the columns that vary: smallest, median, largest.
     density : float
         Share of the entries that are not zero.
     command : str
@@ -51,8 +50,8 @@ class Survey:
 
     @property
     def is_uneven(self) -> bool:
-        """Whether the spread of the columns is so different that they look to have different units."""
-        return self.spread[2] > UNEVEN * self.spread[0]
+        """Whether some columns vary so much more than most that they look to have other units."""
+        return self.spread[2] > UNEVEN * self.spread[1]
 
 
 def survey_file(path: PathLike, options: ReadOptions | None = None) -> Survey:
@@ -70,11 +69,11 @@ def survey_file(path: PathLike, options: ReadOptions | None = None) -> Survey:
     survey : Survey
     """
     options = options or ReadOptions()
-    table = read_table(path, replace(options, missing="keep"), strict=False)
+    table = read_table(path, options, strict=False)
     deviations, missing = _column_figures(table.data)
     constant = deviations == 0
     varying = deviations[deviations > 0]
-    spread = np.quantile(varying, [0.1, 0.5, 0.9]) if varying.size else np.zeros(3)
+    spread = np.quantile(varying, [0.0, 0.5, 1.0]) if varying.size else np.zeros(3)
     values = table.data.data if issparse(table.data) else np.asarray(table.data)
     stored = np.count_nonzero(values)
     survey = Survey(

@@ -141,8 +141,6 @@ def settle_missing(table: Table, how: str) -> Table:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return table
-    if how == "keep":
-        return table
     if how == "error" or issparse(table.data) or not np.isnan(values).any():
         _refuse_first(table)
         return table

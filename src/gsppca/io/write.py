@@ -7,10 +7,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from gsppca._typing import PathLike
 OUTPUTS = ("selected.csv", "scores.csv", "evidence.csv", "model.json", "model.npz", "report.html")
 
 
-def write_rows(path: PathLike, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV file: numbers in full, so that reading them gives the same bits."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
+def write_rows(path: PathLike | IO[str], head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write CSV to a path or an open file: numbers in full, so that reading them gives the same bits."""
+    with ExitStack() as stack:
+        if isinstance(path, str | os.PathLike):
+            path = stack.enter_context(open(path, "w", newline="", encoding="utf-8"))
+        writer = csv.writer(path, lineterminator="\n")
         writer.writerow(head)
         writer.writerows(rows)
 
