@@ -33,6 +33,7 @@ METHODS: dict[str, Maker] = {
     "VarianceRanking": lambda d, size, seed: VarianceRanking(d, n_features_to_select=size, random_state=seed),
     "PlainPCA": lambda d, size, seed: PlainPCA(d, random_state=seed),
 }
+SLOW = ("SPCA", "SSPCA")  # minutes to hours where the others take seconds
 LARGEST = 2**28  # entries of sparse data that are spread out for the competitors, which know dense data only
 
 
@@ -77,7 +78,7 @@ def compare_methods(
     n_components: int | str = "auto",
     *,
     size: int | None = None,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str] | str | None = None,
     scale: bool = False,
     n_subsamples: int = 4,
     random_state: Any = 0,
@@ -92,8 +93,8 @@ def compare_methods(
         Dimension of the latent space, the same for all; "auto" estimates it.
     size : int, optional
         Number of variables, the same for all; by default each method follows its own rule.
-    methods : sequence of str, optional
-        Names out of `METHODS`; all by default. The overlap is with the first.
+    methods : sequence of str or "all", optional
+        Names out of `METHODS`; all but the slow ones, `SLOW`, by default. The overlap is with the first.
     scale : bool, default=False
         Whether to standardise the columns first.
     n_subsamples : int, default=4
@@ -114,7 +115,13 @@ def compare_methods(
     >>> ours.size, bool((ours.support == data.support).all())
     (10, True)
     """
-    names = list(METHODS) if methods is None else list(methods)
+    if methods is None:
+        names = [name for name in METHODS if name not in SLOW]
+    elif isinstance(methods, str):
+        check_choice("methods", methods, ("all",), "a list of names")
+        names = list(METHODS)
+    else:
+        names = list(methods)
     for name in names:
         check_choice("methods", name, tuple(METHODS))
     check_count("n_subsamples", n_subsamples, 0, advice="0 leaves the stability out.")

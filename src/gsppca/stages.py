@@ -180,7 +180,7 @@ def relaxed_vem(
         if is_heard():
             active = int(np.count_nonzero(relevance > ACTIVE * relevance.max()))
             total = SHORT_RUN if step == "start grid" else max_iter
-            tell(step, n_iter, total, f"bound {bound:.6g}, {active} of {p} variables active")
+            tell(step, n_iter, total, f"bound {bound:.6g}, {active} of {p} active")
         if progress is not None and step != "start grid":
             progress(n_iter, bound)
 

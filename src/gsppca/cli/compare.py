@@ -43,8 +43,8 @@ def compare(
     scale : bool
         Standardise the columns first.
     method : tuple of str
-        GSPPCA, SPCA, SSPCA, SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking or PlainPCA; can be given several times.
-        All by default; SPCA and SSPCA are slow on thousands of columns.
+        GSPPCA, SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking and PlainPCA, which are the default, or SPCA and SSPCA,
+        which may take hours; can be given several times. "all" takes all.
     halves : int
         Random halves of the samples for the stability; 0 leaves it out.
     seed : int
@@ -64,13 +64,15 @@ def compare(
     """
     from gsppca.cli.errors import UsageError
     from gsppca.cli.screen import Screen
-    from gsppca.comparison import METHODS, compare_methods
+    from gsppca.comparison import METHODS, SLOW, compare_methods
     from gsppca.io import read_table
     from gsppca.io.write import new_file, write_rows
 
-    unknown = [name for name in method if name not in METHODS]
+    unknown = [name for name in method if name not in METHODS and method != ("all",)]
     if unknown:
-        raise UsageError(f"--method {unknown[0]}: there is no such method. Choose from {', '.join(METHODS)}.")
+        raise UsageError(
+            f"--method {unknown[0]}: there is no such method. Choose from {', '.join(METHODS)}, or say all."
+        )
     if isinstance(n_components, float) or (isinstance(n_components, str) and n_components != "auto"):
         raise UsageError(f"--n-components must be a positive integer or 'auto', got {n_components!r}.")
     screen = Screen(talk)
@@ -81,7 +83,7 @@ def compare(
             table.data,
             n_components,
             size=size,
-            methods=method or None,
+            methods="all" if method == ("all",) else method or None,
             scale=scale,
             n_subsamples=halves,
             random_state=seed,
@@ -95,6 +97,8 @@ def compare(
     for one in compared:
         if one.note:
             screen.line(f"\n{one.method}: {one.note}")
+    if not method:
+        screen.line(f"\n{' and '.join(SLOW)}, which may take hours, were left out; for all, say --method all")
     names = table.names
     screen.result(
         {

@@ -72,7 +72,11 @@ def _lines(survey: Survey) -> list[tuple[str, str]]:
     constant = f"{len(survey.constant_columns)} columns, never selected: {_some(survey.constant_columns, '')}"
     lines.append(("constant", constant if survey.constant_columns else "no column"))
     low, middle, high = survey.spread
-    verdict = "some columns outweigh the others: --scale if their units differ" if survey.is_uneven else "even enough to compare as they are"
+    verdict = (
+        "some columns outweigh the others: --scale if their units differ"
+        if survey.is_uneven
+        else "even enough to compare as they are"
+    )
     lines.append(("spread", f"standard deviations from {low:.3g} to {high:.3g}, half of them below {middle:.3g}"))
     lines.append(("", verdict))
     return lines

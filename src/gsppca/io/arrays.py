@@ -42,7 +42,8 @@ def read_array(path: Path, kind: str, compression: str | None, options: ReadOpti
 
 
 def _read_npz(path: Path, options: ReadOptions) -> Table:
-    with np.load(path, allow_pickle=False) as file:
+    # Opened here: numpy leaves a broken archive open.
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         keys = list(file.files)
         if {"format", "shape", "data"} <= set(keys):
             return Table(scipy.sparse.load_npz(path).tocsr(), None, None, None, path, "sparse npz")

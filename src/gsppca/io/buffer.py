@@ -34,8 +34,8 @@ class RowBuffer:
         end = self.n_rows + len(block)
         if end > len(self._array):
             expected = int(_SPARE * end / share) + 1 if share > 0 else 0
-            # The share is read ahead of the rows: never less than an eighth more at a time.
-            self._resize(max(end + end // 8, min(expected, 4 * end + 1024)))
+            # The share is read ahead of the rows: some more each time.
+            self._resize(max(end + end // 32, min(expected, 4 * end + 1024)))
         self._array[self.n_rows : end] = block
         self.n_rows = end
 

@@ -22,7 +22,7 @@ from gsppca.io.sniff import MISSING, Layout, find_layout
 from gsppca.io.table import Table, TableError
 from gsppca.progress import tell
 
-BLOCK = 2**24  # bytes of text parsed at a time
+BLOCK = 2**20  # bytes of text parsed at a time; pyarrow reads some dozens of such blocks ahead
 _HEAD_BYTES = 2**20  # what is looked at first, or more until there are two lines
 _CELL = re.compile(
     r"In CSV column #(\d+):(?: Row #(\d+):)? CSV conversion error to \w+: invalid value '(.*)'\s*$", re.S
@@ -93,7 +93,7 @@ def _read_blocks(
         source.stream,
         read_options=csv.ReadOptions(
             use_threads=False,  # only then errors name the row
-            block_size=max(BLOCK, 4 * layout.longest_line),
+            block_size=max(BLOCK, 16 * layout.longest_line),
             column_names=keys,
             skip_rows=layout.skipped,
             encoding=layout.encoding,
