@@ -14,12 +14,17 @@ def counts(n=30, p=12, dtype=np.float64):
 
 
 def dense(X):
+    X = X.compute() if hasattr(X, "compute") else X
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
 def as_dask(X):
     da = pytest.importorskip("dask.array")
     return da.from_array(X, chunks=(10, 5))
+
+
+def as_sparse_dask(X):
+    return as_dask(X).map_blocks(sparse.csr_matrix)
 
 
 CONTAINERS = [
@@ -30,6 +35,7 @@ CONTAINERS = [
     sparse.csr_array,
     sparse.csc_array,
     as_dask,
+    as_sparse_dask,
 ]
 
 
