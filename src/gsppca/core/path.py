@@ -60,15 +60,9 @@ def evidence_along(
     sizes : ndarray of shape (n_sizes,)
         Sizes to evaluate, ascending, from 1 to n_ranked.
     """
-    # Constant columns are no variables: they do not count among the inactive.
-    n, p = matrix.n_samples, int(np.count_nonzero(matrix.column_squares))
-    squares = matrix.column_squares[order]
-    n_inactive = p - np.cumsum(squares > 0)[sizes - 1]
-    active = np.cumsum(squares)[sizes - 1]
-    unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < matrix.n_features else 0.0
-    inactive = np.append(np.cumsum(squares[::-1])[::-1], 0.0)[sizes] + unranked
-    variances = _inactive_variances(inactive_variance, inactive, n * n_inactive, matrix.total_squares / (n * p))
-    mean_squares = active / n
+    n = matrix.n_samples
+    noise_part, variances = inactive_part(matrix, order, inactive_variance, sizes)
+    mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / n
     stand_ins = np.minimum(sizes * variances, mean_squares)
     radii = compress_radii(matrix, order, sizes, n_components, ZERO_ROW**2 * mean_squares, stand_ins)
     # E r^2 = k d / alpha^2 under the model: the moments give a start.
@@ -82,9 +76,25 @@ def evidence_along(
 
     d = n_components
     constants = (1 - (sizes + d) / 2) * np.log(2) - gammaln(d / 2) - sizes / 2 * np.log(np.pi)
-    noise_part = -inactive / (2 * variances) - n * n_inactive / 2 * np.log(2 * np.pi * variances)
     log_evidence = bessel_part + n * (constants + (sizes + d) / 2 * log_rates) + noise_part
     return EvidencePath(sizes, log_evidence, np.exp(log_rates), variances)
+
+
+def inactive_part(
+    matrix: Matrix, order: IntArray, inactive_variance: float | None, sizes: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Log density of the variables outside the supports of a ranking, and the variances they are given.
+
+    Parameters are those of `evidence_along`.
+    """
+    # Constant columns are no variables: they do not count among the inactive.
+    n, p = matrix.n_samples, int(np.count_nonzero(matrix.column_squares))
+    squares = matrix.column_squares[order]
+    n_inactive = p - np.cumsum(squares > 0)[sizes - 1]
+    unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < matrix.n_features else 0.0
+    inactive = np.append(np.cumsum(squares[::-1])[::-1], 0.0)[sizes] + unranked
+    variances = _inactive_variances(inactive_variance, inactive, n * n_inactive, matrix.total_squares / (n * p))
+    return -inactive / (2 * variances) - n * n_inactive / 2 * np.log(2 * np.pi * variances), variances
 
 
 def _inactive_variances(
