@@ -23,6 +23,8 @@ Where we leave the paper, and why:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import gammaln
 
@@ -44,6 +46,7 @@ def evidence_along(
     n_components: int,
     inactive_variance: float | None,
     sizes: IntArray,
+    progress: Callable[[int, int], None] | None = None,
 ) -> EvidencePath:
     """Log evidence and best slab rate of the supports made of the first variables of a ranking.
 
@@ -59,32 +62,48 @@ def evidence_along(
         s, common to all sizes; None takes, for each size, the mean square of its inactive variables.
     sizes : ndarray of shape (n_sizes,)
         Sizes to evaluate, ascending, from 1 to n_ranked.
+    progress : callable, optional
+        Called with how many sizes are done, and how many there are.
     """
-    # Constant columns are no variables: they do not count among the inactive.
-    n, p = matrix.n_samples, int(np.count_nonzero(matrix.column_squares))
-    squares = matrix.column_squares[order]
-    n_inactive = p - np.cumsum(squares > 0)[sizes - 1]
-    active = np.cumsum(squares)[sizes - 1]
-    unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < matrix.n_features else 0.0
-    inactive = np.append(np.cumsum(squares[::-1])[::-1], 0.0)[sizes] + unranked
-    variances = _inactive_variances(inactive_variance, inactive, n * n_inactive, matrix.total_squares / (n * p))
-    mean_squares = active / n
+    n = matrix.n_samples
+    noise_part, variances = inactive_part(matrix, order, inactive_variance, sizes)
+    mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / n
     stand_ins = np.minimum(sizes * variances, mean_squares)
     radii = compress_radii(matrix, order, sizes, n_components, ZERO_ROW**2 * mean_squares, stand_ins)
     # E r^2 = k d / alpha^2 under the model: the moments give a start.
     log_rates = 0.5 * np.log(n_components * sizes / mean_squares)
     nu = (sizes - n_components) / 2
     bessel_part = np.empty(len(sizes))
+    done = 0
     for group in radii.groups():
         _solve(group, nu, n_components, log_rates, bessel_part)
+        done += len(group.positions)
+        if progress is not None:
+            progress(done, len(sizes))
     # From sum_i log(t^|nu| K_nu(t)), t = alpha r, to sum_i log K_nu(t) - nu log r.
     bessel_part -= np.abs(nu) * n * log_rates + np.maximum(nu, 0.0) * radii.log_sums
 
     d = n_components
     constants = (1 - (sizes + d) / 2) * np.log(2) - gammaln(d / 2) - sizes / 2 * np.log(np.pi)
-    noise_part = -inactive / (2 * variances) - n * n_inactive / 2 * np.log(2 * np.pi * variances)
     log_evidence = bessel_part + n * (constants + (sizes + d) / 2 * log_rates) + noise_part
     return EvidencePath(sizes, log_evidence, np.exp(log_rates), variances)
+
+
+def inactive_part(
+    matrix: Matrix, order: IntArray, inactive_variance: float | None, sizes: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Log density of the variables outside the supports of a ranking, and the variances they are given.
+
+    Parameters are those of `evidence_along`.
+    """
+    # Constant columns are no variables: they do not count among the inactive.
+    n, p = matrix.n_samples, int(np.count_nonzero(matrix.column_squares))
+    squares = matrix.column_squares[order]
+    n_inactive = p - np.cumsum(squares > 0)[sizes - 1]
+    unranked = max(matrix.total_squares - float(squares.sum()), 0.0) if len(order) < matrix.n_features else 0.0
+    inactive = np.append(np.cumsum(squares[::-1])[::-1], 0.0)[sizes] + unranked
+    variances = _inactive_variances(inactive_variance, inactive, n * n_inactive, matrix.total_squares / (n * p))
+    return -inactive / (2 * variances) - n * n_inactive / 2 * np.log(2 * np.pi * variances), variances
 
 
 def _inactive_variances(

@@ -17,7 +17,7 @@ singularity with foci -1 and 1 (Trefethen, Approximation Theory and Approximatio
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -93,8 +93,18 @@ class Radii:
                 yield NodeGroup(positions, squared, moments @ cosines)
 
 
+# From the smallest and largest squared norm of some sizes: how many nodes they need, and whether in the logarithm.
+Planner = Callable[[FloatArray, FloatArray, slice], tuple[IntArray, BoolArray]]
+
+
 def compress_radii(
-    matrix: Matrix, order: IntArray, sizes: IntArray, n_components: int, floors: FloatArray, stand_ins: FloatArray
+    matrix: Matrix,
+    order: IntArray,
+    sizes: IntArray,
+    n_components: int,
+    floors: FloatArray,
+    stand_ins: FloatArray,
+    planner: Planner | None = None,
 ) -> Radii:
     """Compress the row norms at the nested supports of a ranking.
 
@@ -108,6 +118,8 @@ def compress_radii(
         d, on which the smoothness of the evidence depends.
     floors, stand_ins : ndarray of shape (n_sizes,)
         A squared norm up to the floor of its size is replaced by the stand-in.
+    planner : callable, optional
+        Chooses the nodes, one of `CLASSES` for each size, for another function than the noiseless evidence.
     """
     mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / matrix.n_samples
     log_sums, centres, halves = np.empty((3, len(sizes)))
@@ -121,8 +133,11 @@ def compress_radii(
 
     def plan(found: FloatArray, part: slice) -> None:
         log_sums[part], lowest, highest = found
-        counts[part], in_logs[part] = _plan(sizes[part], n_components, lowest, highest, mean_squares[part])
-        centres[part], halves[part] = _intervals(lowest, highest, in_logs[part])
+        if planner is None:
+            counts[part], in_logs[part] = _plan(sizes[part], n_components, lowest, highest, mean_squares[part])
+        else:
+            counts[part], in_logs[part] = planner(lowest, highest, part)
+        centres[part], halves[part] = intervals(lowest, highest, in_logs[part])
 
     def moments(squared: FloatArray, part: slice) -> FloatArray:
         _raise_low(squared, floors[part], stand_ins[part])
@@ -182,7 +197,7 @@ def _ellipse(z: FloatArray) -> FloatArray:
     return z + np.sqrt(np.maximum(z * z - 1, 0.0))
 
 
-def _intervals(lowest: FloatArray, highest: FloatArray, in_logs: BoolArray) -> tuple[FloatArray, FloatArray]:
+def intervals(lowest: FloatArray, highest: FloatArray, in_logs: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Centre and half-width of the interval of the variable; never empty."""
     low, high = (np.where(in_logs, np.log(value), value) for value in (lowest, highest))
     least = np.where(in_logs, 1e-8, 1e-8 * highest)
