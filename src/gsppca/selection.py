@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.core.state import EvidencePath, RelaxedFit
+from gsppca.core.state import EvidencePath, NoisePath, RelaxedFit
 from gsppca.data import Matrix, as_matrix
 from gsppca.validation import check_magnitude, check_varying
 
@@ -78,19 +78,31 @@ class Selection:
         The data; None once the model has left the memory it was fitted in.
     n_components : int
         Dimension of the latent space.
-    relaxed : RelaxedFit
-        The run of the variational EM.
+    relaxed : RelaxedFit or None
+        The run of the variational EM, if that ranked the variables.
     order : ndarray of shape (n_varying,)
         The varying columns, the most relevant first.
     path : EvidencePath
         Evidence of the nested supports.
     column_squares : ndarray of shape (n_varying,)
         Sums of squares of the columns, by which the data is known again.
+    relevance : ndarray of shape (n_varying,) or None
+        How relevant each varying column is; None stands for that of `relaxed`.
+    ranked_by : str
+        Which ranking the evidence preferred.
+    n_iter : int or None
+        Its passes over the data; None stands for the iterations of `relaxed`.
+    noise_path : NoisePath or None
+        Relevances along rising noise, if that ranked the variables.
     """
 
     frame: Frame | None
     n_components: int
-    relaxed: RelaxedFit
+    relaxed: RelaxedFit | None
     order: IntArray
     path: EvidencePath
     column_squares: FloatArray
+    relevance: FloatArray | None = None
+    ranked_by: str = "vem"
+    n_iter: int | None = None
+    noise_path: NoisePath | None = None

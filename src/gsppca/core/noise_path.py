@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from gsppca._typing import FloatArray
 from gsppca.core.spectrum import leading_spectrum
 from gsppca.core.start import spectral_loadings
+from gsppca.core.state import NoisePath
 from gsppca.data.base import Matrix
 
 STEP = 0.1  # of the log noise variance; smaller ones rank alike
@@ -40,25 +40,6 @@ REVIVAL = 1e-6  # row variance at which a variable returns, relative to the larg
 LEAST_NOISE = 1e-12  # of the mean variance: what is called noise when the components explain everything
 
 Progress = Callable[[int, int, int], None]
-
-
-@dataclass(frozen=True)
-class NoisePath:
-    """Relevances along rising noise.
-
-    Attributes
-    ----------
-    score : ndarray of shape (n_features,)
-        Log noise variance at which each variable dies: the larger, the more relevant.
-    levels : ndarray of shape (n_levels,)
-        The noise variances, ascending; the last one leaves no variable.
-    relevance : ndarray of shape (n_levels, n_features)
-        Root mean square loading of each variable at each level; zero where it is dead.
-    """
-
-    score: FloatArray
-    levels: FloatArray
-    relevance: FloatArray
 
 
 def noise_path(

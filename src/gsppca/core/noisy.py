@@ -22,7 +22,7 @@ from scipy.fft import dct
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.core.mixture import log_density
-from gsppca.core.path import ZERO_ROW, evidence_along, inactive_part
+from gsppca.core.path import ZERO_ROW, empty_evidence, evidence_along, inactive_part
 from gsppca.core.radii import CLASSES, NodeGroup, compress_radii, intervals
 from gsppca.core.state import EvidencePath
 from gsppca.data.base import Matrix
@@ -86,7 +86,8 @@ def noisy_evidence_along(
     alone = noise >= active_part
     noise_part, variances = inactive_part(matrix, order, inactive_variance, sizes)
     rates = np.where(alone, np.inf, np.exp(log_rates))
-    return EvidencePath(sizes, np.where(alone, noise, active_part) + noise_part, rates, variances)
+    log_evidence = np.where(alone, noise, active_part) + noise_part
+    return EvidencePath(sizes, log_evidence, rates, variances, empty_evidence(matrix, inactive_variance))
 
 
 def _plan(

@@ -86,7 +86,15 @@ def evidence_along(
     d = n_components
     constants = (1 - (sizes + d) / 2) * np.log(2) - gammaln(d / 2) - sizes / 2 * np.log(np.pi)
     log_evidence = bessel_part + n * (constants + (sizes + d) / 2 * log_rates) + noise_part
-    return EvidencePath(sizes, log_evidence, np.exp(log_rates), variances)
+    empty = empty_evidence(matrix, inactive_variance)
+    return EvidencePath(sizes, log_evidence, np.exp(log_rates), variances, empty)
+
+
+def empty_evidence(matrix: Matrix, variance: float | None) -> float:
+    """Log evidence of the empty model: every variable is noise, of the given variance or of the best one."""
+    entries = matrix.n_samples * int(np.count_nonzero(matrix.column_squares))
+    s = matrix.total_squares / entries if variance is None else variance
+    return -matrix.total_squares / (2 * s) - entries / 2 * float(np.log(2 * np.pi * s))
 
 
 def inactive_part(

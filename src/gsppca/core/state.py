@@ -112,6 +112,25 @@ class Ranking:
 
 
 @dataclass(frozen=True)
+class NoisePath:
+    """Relevances along rising noise.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n_features,)
+        Log noise variance at which each variable dies: the larger, the more relevant.
+    levels : ndarray of shape (n_levels,)
+        The noise variances, ascending; the last one leaves no variable.
+    relevance : ndarray of shape (n_levels, n_features)
+        Root mean square loading of each variable at each level; zero where it is dead.
+    """
+
+    score: FloatArray
+    levels: FloatArray
+    relevance: FloatArray
+
+
+@dataclass(frozen=True)
 class EvidencePath:
     """Log evidence of nested supports along a ranking.
 
