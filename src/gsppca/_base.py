@@ -73,8 +73,10 @@ class GloballySparseBase(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (CSR, CSC) of shape (n_samples, n_features)
-            The data: one row per sample, one column per variable. It is centred here, without being copied.
+        X : array-like, sparse matrix (CSR, CSC), dask array or array on disk, of shape (n_samples, n_features)
+            The data: one row per sample, one column per variable. It is centred here, without being copied. A dask
+            array, in chunks of whole rows, is treated where its blocks are: by the workers of the cluster in use. A
+            zarr array, an HDF5 dataset, or the X of an AnnData in backed mode is read by blocks of rows.
         y : None
             Ignored.
 

@@ -22,8 +22,8 @@ from gsppca.core.spectrum import leading_spectrum
 from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_loadings
 from gsppca.core.state import EvidencePath, RelaxedFit
 from gsppca.core.vem import Progress
-from gsppca.data import Matrix, as_matrix
-from gsppca.validation import check_finite, check_magnitude, check_varying
+from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
+from gsppca.validation import check_finite, check_magnitude, check_shape, check_varying
 
 MAX_ITER = 1000
 TOL = 1e-6
@@ -251,12 +251,10 @@ def _checked_matrix(X: Any) -> Matrix:
     """The data as a matrix: finite, two rows and columns at least, not all constant, of values that can be squared."""
     if isinstance(X, Matrix):
         return X
-    X = X if hasattr(X, "dtype") else np.asarray(X)
-    if X.ndim == 2 and min(X.shape) < 2:
-        raise ValueError(
-            f"X must have at least 2 rows and 2 columns, got {X.shape[0]} x {X.shape[1]}. Rows are samples."
-        )
-    if X.dtype.kind == "f":
+    X = as_blocks(X) or (X if hasattr(X, "dtype") else np.asarray(X))
+    if X.ndim == 2:
+        check_shape(X, 2, 2)
+    if X.dtype.kind == "f" and not isinstance(X, Blocks):
         check_finite(X)
     matrix = as_matrix(X)
     check_magnitude(X, matrix.column_squares)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import cache
-from typing import Any
-
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
-from threadpoolctl import ThreadpoolController
 
+from gsppca._blas import one_blas_thread
 from gsppca._typing import FloatArray
 from gsppca.core.state import Spectrum
 from gsppca.data.base import Matrix
@@ -47,7 +43,7 @@ def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]
     if matrix.prefers_outer_gram:
         values, vectors = _top_pairs(matrix.outer_gram(), n_axes)
         axes = matrix.transposed_product(np.ascontiguousarray(vectors))
-        with _one_blas_thread():
+        with one_blas_thread():
             return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
     operator = LinearOperator((p, p), matvec=lambda v: matrix.gram_product(v.reshape(1, p))[0], dtype=np.float64)
     # The start is made of the data, so that permuting the columns permutes the answer.
@@ -58,22 +54,12 @@ def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]
 def _top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as columns."""
     order = len(gram)
-    with _one_blas_thread():
+    with one_blas_thread():
         if order <= DENSE_EIGEN or 4 * count > order:
             values, vectors = eigh(gram, subset_by_index=[order - count, order - 1])
         else:
             values, vectors = eigsh(gram, count, v0=gram.diagonal() + gram.trace() / order)
     return values[::-1], vectors[:, ::-1]
-
-
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread: in small decompositions threads spend ten times the work on waiting for each other."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _orthonormal_rows(axes: FloatArray) -> FloatArray:
