@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from gsppca._typing import IntArray
 from gsppca.checks import check_choice, check_count, check_number
 from gsppca.core import noise
-from gsppca.core.dimension import MAX_DIMENSION, count_components
+from gsppca.core.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.core.path import evidence_along
 from gsppca.core.relaxed import fit_relaxed
 from gsppca.core.spectrum import leading_spectrum
@@ -61,7 +61,8 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
         # A sum of squares has a chi-square law, whose median is below its mean: with few samples it matters.
         noise_variance = float(np.median(matrix.column_squares)) / float(2 * gammaincinv((n - 1) / 2, 0.5))
     check_number("noise_variance", noise_variance, 0, open_low=True)
-    spectrum = leading_spectrum(matrix, max(1, min(MAX_DIMENSION, n - 1, p - 1)))
+    most = max(1, min(MAX_DIMENSION, n - 1, p - 1))
+    spectrum = leading_spectrum(matrix, most, largest_of_noise(n, p - most + 1, noise_variance))
     return count_components(spectrum, n, p, noise_variance)
 
 
