@@ -56,6 +56,10 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         The variational EM stops when an iteration raises its bound by less than this, per entry of X.
     random_state : int, RandomState instance or None, default=None
         For ``init="random"``. Nothing else is random.
+    checkpoint : path-like or None, default=None
+        A small file that keeps the state of the variational EM during a long fit. If the process dies, the same fit
+        with the same file goes on from there, and ends with the same result. A file of other data or parameters is
+        refused.
     verbose : int, default=0
         1 reports every stage, 2 every iteration.
 

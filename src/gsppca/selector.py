@@ -27,7 +27,8 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
     n_features_to_select : "evidence", int or float, default="evidence"
         How many variables to select.
-    ranking, evidence, noise_variance, size_prior, init, slab_rate, scale, max_iter, tol, random_state, verbose
+    ranking, evidence, noise_variance, size_prior, init, slab_rate, scale, max_iter, tol, random_state,
+    checkpoint, verbose
         As in `GSPPCA`.
 
     Attributes

@@ -13,11 +13,12 @@ from scipy.special import gammaincinv
 from sklearn.utils import check_random_state
 
 from gsppca._typing import IntArray
-from gsppca.checks import check_choice, check_count, check_number
+from gsppca.checkpoint import Checkpoint
+from gsppca.checks import check_choice, check_count, check_number, is_integer
 from gsppca.core import noise
 from gsppca.core.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.core.path import evidence_along
-from gsppca.core.relaxed import fit_relaxed
+from gsppca.core.relaxed import finish_runs, fit_relaxed
 from gsppca.core.spectrum import leading_spectrum
 from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_loadings
 from gsppca.core.state import EvidencePath, RelaxedFit
@@ -112,6 +113,7 @@ def relaxed_vem(
     accelerate: bool = True,
     random_state: Any = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> RelaxedFit:
     """Fit the relaxed model by variational EM: the relevance of every variable, between 0 and 1.
 
@@ -138,6 +140,8 @@ def relaxed_vem(
         For ``init="random"``.
     progress : callable, optional
         Called after each iteration with its number and the bound.
+    checkpoint : Checkpoint, optional
+        A file to save the state in now and then, and to go on from.
 
     Returns
     -------
@@ -173,20 +177,27 @@ def relaxed_vem(
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, n_components)
     check_number("noise_variance", noise_variance, 0, open_low=True)
+    limits: dict[str, Any] = {"max_iter": int(max_iter), "tol": float(tol), "accelerate": bool(accelerate)}
+    known: dict[str, Any] = {**limits, "progress": progress, "save": None if checkpoint is None else checkpoint.save}
+    if checkpoint is not None:
+        runs = checkpoint.runs(
+            n_components=int(n_components),
+            init=init,
+            slab_rate=slab_rate if isinstance(slab_rate, str) else rates[0],
+            noise_variance=float(noise_variance),
+            total_squares=matrix.total_squares,
+            random_state=str(random_state) if init == "random" and is_integer(random_state) else None,
+            **limits,
+        )
+        if runs:
+            return finish_runs(matrix, runs, **known)
     if init == "svd":
         loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
     else:
         loadings = random_loadings(check_random_state(random_state), n_components, p, unit)
-    return fit_relaxed(
-        matrix,
-        loadings,
-        rates,
-        noise_variance,
-        max_iter=max_iter,
-        tol=tol,
-        accelerate=accelerate,
-        progress=progress,
-    )
+    if checkpoint is not None:
+        checkpoint.save([], now=True)  # the spectrum took many passes
+    return fit_relaxed(matrix, loadings, rates, noise_variance, **known)
 
 
 def evidence_path(

@@ -32,8 +32,10 @@ def leading_spectrum(matrix: Matrix, n_axes: int, level: float = 0.0) -> Spectru
         Pairs up to this eigenvalue may be left out: those inside the bulk of the noise take the most passes.
     """
     known = matrix.known_spectrum
-    if known is None or len(known[0]) < n_axes:
-        matrix.known_spectrum = known = _leading_pairs(matrix, n_axes, level)
+    if known is None or (len(known[0]) < n_axes and known[2] > level):
+        values, axes = _leading_pairs(matrix, n_axes, level)
+        complete_above = level if len(values) < n_axes else float(values[-1])
+        matrix.known_spectrum = known = (values, axes, complete_above)
     return Spectrum(known[0][:n_axes], known[1][:n_axes])
 
 
