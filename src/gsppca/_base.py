@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from copy import copy
@@ -16,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from gsppca._typing import PathLike
+from gsppca.checkpoint import Checkpoint
 from gsppca.checks import check_choice, check_count, check_number, is_integer, is_number
 from gsppca.core.noise import METHODS
 from gsppca.core.ranking import rank_variables
@@ -54,6 +56,7 @@ class GloballySparseBase(BaseEstimator):
         max_iter: int = MAX_ITER,
         tol: float = TOL,
         random_state: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ):
         self.n_components = n_components
@@ -68,6 +71,7 @@ class GloballySparseBase(BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -75,8 +79,10 @@ class GloballySparseBase(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (CSR, CSC) of shape (n_samples, n_features)
-            The data: one row per sample, one column per variable. It is centred here, without being copied.
+        X : array-like, sparse matrix (CSR, CSC), dask array or array on disk, of shape (n_samples, n_features)
+            The data: one row per sample, one column per variable. It is centred here, without being copied. A dask
+            array, in chunks of whole rows, is treated where its blocks are: by the workers of the cluster in use. A
+            zarr array, an HDF5 dataset, or the X of an AnnData in backed mode is read by blocks of rows.
         y : None
             Ignored.
 
@@ -89,10 +95,11 @@ class GloballySparseBase(BaseEstimator):
         X = check_data(self, X, reset=True)
         frame = Frame.of(X, self._scale())
         wanted = self._wanted_size(frame.data.n_features)
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, frame.data)
         n_components = self._resolve_n_components(frame.data)
         noise = self._resolve_noise(frame.data, n_components)
         self._say(1, f"{frame.data.n_features} columns that vary, {n_components} components, noise variance {noise}")
-        relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None)
+        relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None, checkpoint)
         order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
         path = evidence_path(frame.data, order, n_components, noise)
         size = self._best_size(path, frame.data) if wanted is None else wanted
@@ -167,7 +174,9 @@ class GloballySparseBase(BaseEstimator):
 
         return save_model(self, path)
 
-    def _relax(self, data: Matrix, n_components: int, noise: float | str | None) -> RelaxedFit:
+    def _relax(
+        self, data: Matrix, n_components: int, noise: float | str | None, checkpoint: Checkpoint | None
+    ) -> RelaxedFit:
         """Run the relaxed model; say when it did not settle."""
         fit = relaxed_vem(
             data,
@@ -180,6 +189,7 @@ class GloballySparseBase(BaseEstimator):
             tol=self.tol,
             random_state=self.random_state,
             progress=lambda i, bound: self._say(2, f"iteration {i}: bound {bound:.6g}"),
+            checkpoint=checkpoint,
         )
         self._say(1, f"variational EM: {fit.n_iter} iterations, bound {fit.bounds[-1]:.6g}")
         if fit.collapsed:
@@ -259,6 +269,8 @@ class GloballySparseBase(BaseEstimator):
             check_choice("size_prior", self.size_prior, ("uniform", "sparse"), "a function of the size")
         if not isinstance(self.scale, bool | np.bool_):
             check_choice("scale", self.scale, ("ranking",), "True or False")
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise ValueError(f"checkpoint must be None or a path, got {self.checkpoint!r}. Give the path of a file.")
         if not isinstance(self.verbose, bool | np.bool_):
             check_count("verbose", self.verbose, 0, advice="0 is silent.")
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from gsppca._base import GloballySparseBase
 from gsppca._typing import FloatArray
 from gsppca.core.axes import principal_axes
-from gsppca.core.likelihood import log_likelihood
-from gsppca.data import Matrix, as_matrix
+from gsppca.data import as_blocks, map_rows
+from gsppca.rows import LogDensity, Projection, Reconstruction
 from gsppca.selection import Selection
 from gsppca.validation import check_data
 
@@ -56,6 +56,10 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         The variational EM stops when an iteration raises its bound by less than this, per entry of X.
     random_state : int, RandomState instance or None, default=None
         For ``init="random"``. Nothing else is random.
+    checkpoint : path-like or None, default=None
+        A small file that keeps the state of the variational EM during a long fit. If the process dies, the same fit
+        with the same file goes on from there, and ends with the same result. A file of other data or parameters is
+        refused.
     verbose : int, default=0
         1 reports every stage, 2 every iteration.
 
@@ -150,17 +154,17 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or array on disk, of shape (n_samples, n_features)
             Data with the columns seen in fit. Only the selected ones matter.
 
         Returns
         -------
         scores : ndarray of shape (n_samples, n_components_)
+            A lazy dask array if X is one.
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
-        selected = self._like_fit(X).columns(self.support_)
-        return selected.product(self.components_[:, self.support_].astype(np.float64)).astype(X.dtype, copy=False)
+        return map_rows(X, self._projection(), self.n_components_, X.dtype)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
         """Return the data that scores stand for; variables that were not selected get their mean.
@@ -173,19 +177,17 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         Returns
         -------
         data : ndarray of shape (n_samples, n_features_in_)
+            A lazy dask array if X is one.
         """
         check_is_fitted(self)
-        scores = check_array(X, dtype=[np.float64, np.float32])
+        scores = as_blocks(X) or check_array(X, dtype=[np.float64, np.float32])
         if scores.shape[1] != self.n_components_:
             raise ValueError(
                 f"X has {scores.shape[1]} columns, but this model has {self.n_components_} components. "
                 "Give scores as transform returns them."
             )
-        data = scores @ self.components_.astype(scores.dtype, copy=False)
-        if self.scale_ is not None:
-            data *= self.scale_
-        data += self.mean_
-        return data
+        back = Reconstruction(self.components_, self.mean_, self.scale_)
+        return map_rows(scores, back, self.n_features_in_, scores.dtype)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Return the log likelihood of each sample: PPCA on the support, independent Gaussian noise on the rest.
@@ -198,24 +200,13 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         Returns
         -------
         log_likelihood : ndarray of shape (n_samples,)
+            A lazy dask array if X is one.
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
-        data = self._like_fit(X)
-        active = data.columns(self.support_)
         variances, active_noise = self._model_variances()
-        active_squares = active.row_squares()
-        log_density = log_likelihood(
-            active.product(self.components_[:, self.support_].astype(np.float64)),
-            active_squares,
-            np.maximum(data.row_squares() - active_squares, 0.0),
-            variances,
-            self.n_selected_,
-            active_noise,
-            self.n_features_in_ - self.n_selected_,
-            self.noise_variance_,
-        )
-        return log_density if self.scale_ is None else log_density - np.log(self.scale_.astype(np.float64)).sum()
+        density = LogDensity(self._projection(), variances, active_noise, self.noise_variance_)
+        return map_rows(X, density, None, np.float64)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log likelihood of the samples.
@@ -240,10 +231,11 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
             covariance *= np.multiply.outer(self.scale_, self.scale_)
         return covariance
 
-    def _like_fit(self, X: Any) -> Matrix:
-        """New data, centred and scaled like that of fit."""
+    def _projection(self) -> Projection:
+        """From new data, centred and scaled like that of fit, to scores."""
         scale = None if self.scale_ is None else 1 / self.scale_.astype(np.float64)
-        return as_matrix(X, self.mean_.astype(np.float64), scale)
+        components = self.components_[:, self.support_].astype(np.float64)
+        return Projection(self.mean_.astype(np.float64), scale, self.support_, components)
 
     def _model_variances(self) -> tuple[FloatArray, float]:
         """Variances along the components and across them, kept positive where the data has none left."""

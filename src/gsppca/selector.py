@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy.typing as npt
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from gsppca._base import GloballySparseBase
 from gsppca._typing import BoolArray
+from gsppca.data import as_blocks, map_rows
+from gsppca.rows import Columns, Placed
 from gsppca.selection import Selection
+from gsppca.validation import check_data
 
 
 class GSPPCASelector(SelectorMixin, GloballySparseBase):
@@ -23,7 +27,8 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
     n_features_to_select : "evidence", int or float, default="evidence"
         How many variables to select.
-    ranking, evidence, noise_variance, size_prior, init, slab_rate, scale, max_iter, tol, random_state, verbose
+    ranking, evidence, noise_variance, size_prior, init, slab_rate, scale, max_iter, tol, random_state,
+    checkpoint, verbose
         As in `GSPPCA`.
 
     Attributes
@@ -64,6 +69,50 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
             Whether to return the integer indices of the selected columns instead of a boolean mask.
         """
         return GloballySparseBase.get_support(self, indices)
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or array on disk, of shape (n_samples, n_features)
+            Data with the columns seen in fit.
+
+        Returns
+        -------
+        selected : array of shape (n_samples, n_selected_)
+            A lazy dask array if X is one.
+        """
+        check_is_fitted(self)
+        if as_blocks(X) is None:
+            return super().transform(X)
+        blocks = check_data(self, X, reset=False)
+        return map_rows(blocks, Columns(self.get_support(indices=True)), self.n_selected_, blocks.dtype)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put selected columns back at their places; the others are zero.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or array on disk, of shape (n_samples, n_selected_)
+            Columns, as from `transform`.
+
+        Returns
+        -------
+        data : array of shape (n_samples, n_features_in_)
+            A lazy dask array if X is one.
+        """
+        check_is_fitted(self)
+        blocks = as_blocks(X)
+        if blocks is None:
+            return super().inverse_transform(X)
+        if blocks.shape[1] != self.n_selected_:
+            raise ValueError(
+                f"X has {blocks.shape[1]} columns, but {self.n_selected_} are selected. "
+                "Give the columns as transform returns them."
+            )
+        places = Placed(self.get_support(indices=True), self.n_features_in_)
+        return map_rows(blocks, places, self.n_features_in_, blocks.dtype)
 
     def _get_support_mask(self) -> BoolArray:
         return self.support_

@@ -14,17 +14,18 @@ from scipy.special import gammaincinv
 from sklearn.utils import check_random_state
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.checks import check_choice, check_count, check_number
+from gsppca.checkpoint import Checkpoint
+from gsppca.checks import check_choice, check_count, check_number, is_integer
 from gsppca.core import noise
-from gsppca.core.dimension import MAX_DIMENSION, count_components
+from gsppca.core.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.core.path import evidence_along
-from gsppca.core.relaxed import fit_relaxed
+from gsppca.core.relaxed import finish_runs, fit_relaxed
 from gsppca.core.spectrum import leading_spectrum
 from gsppca.core.start import GRID, SHORT_RUN, random_loadings, reference_rate, spectral_loadings
 from gsppca.core.state import EvidencePath, RelaxedFit
-from gsppca.data import Matrix, as_matrix
+from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
 from gsppca.progress import is_heard, tell
-from gsppca.validation import check_finite, check_magnitude, check_varying
+from gsppca.validation import check_finite, check_magnitude, check_shape, check_varying
 
 MAX_ITER = 1000
 TOL = 1e-6
@@ -64,7 +65,8 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
         noise_variance = float(np.median(matrix.column_squares)) / float(2 * gammaincinv((n - 1) / 2, 0.5))
     check_number("noise_variance", noise_variance, 0, open_low=True)
     tell("number of components", 0)
-    spectrum = leading_spectrum(matrix, max(1, min(MAX_DIMENSION, n - 1, p - 1)))
+    most = max(1, min(MAX_DIMENSION, n - 1, p - 1))
+    spectrum = leading_spectrum(matrix, most, largest_of_noise(n, p - most + 1, noise_variance))
     return count_components(spectrum, n, p, noise_variance)
 
 
@@ -114,6 +116,7 @@ def relaxed_vem(
     accelerate: bool = True,
     random_state: Any = None,
     progress: Callable[[int, float], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> RelaxedFit:
     """Fit the relaxed model by variational EM: the relevance of every variable, between 0 and 1.
 
@@ -140,6 +143,8 @@ def relaxed_vem(
         For ``init="random"``.
     progress : callable, optional
         Called after each iteration with its number and the bound.
+    checkpoint : Checkpoint, optional
+        A file to save the state in now and then, and to go on from.
 
     Returns
     -------
@@ -184,21 +189,28 @@ def relaxed_vem(
         if progress is not None and step != "start grid":
             progress(n_iter, bound)
 
+    limits: dict[str, Any] = {"max_iter": int(max_iter), "tol": float(tol), "accelerate": bool(accelerate)}
+    known: dict[str, Any] = {**limits, "progress": report, "save": None if checkpoint is None else checkpoint.save}
+    if checkpoint is not None:
+        runs = checkpoint.runs(
+            n_components=int(n_components),
+            init=init,
+            slab_rate=slab_rate if isinstance(slab_rate, str) else rates[0],
+            noise_variance=float(noise_variance),
+            total_squares=matrix.total_squares,
+            random_state=str(random_state) if init == "random" and is_integer(random_state) else None,
+            **limits,
+        )
+        if runs:
+            return finish_runs(matrix, runs, **known)
     tell("start of the loadings", 0)
     if init == "svd":
         loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
     else:
         loadings = random_loadings(check_random_state(random_state), n_components, p, unit)
-    return fit_relaxed(
-        matrix,
-        loadings,
-        rates,
-        noise_variance,
-        max_iter=max_iter,
-        tol=tol,
-        accelerate=accelerate,
-        progress=report,
-    )
+    if checkpoint is not None:
+        checkpoint.save([], now=True)  # the spectrum took many passes
+    return fit_relaxed(matrix, loadings, rates, noise_variance, **known)
 
 
 def evidence_path(
@@ -272,12 +284,10 @@ def _checked_matrix(X: Any) -> Matrix:
     """The data as a matrix: finite, two rows and columns at least, not all constant, of values that can be squared."""
     if isinstance(X, Matrix):
         return X
-    X = X if hasattr(X, "dtype") else np.asarray(X)
-    if X.ndim == 2 and min(X.shape) < 2:
-        raise ValueError(
-            f"X must have at least 2 rows and 2 columns, got {X.shape[0]} x {X.shape[1]}. Rows are samples."
-        )
-    if X.dtype.kind == "f":
+    X = as_blocks(X) or (X if hasattr(X, "dtype") else np.asarray(X))
+    if X.ndim == 2:
+        check_shape(X, 2, 2)
+    if X.dtype.kind == "f" and not isinstance(X, Blocks):
         check_finite(X)
     matrix = as_matrix(X)
     check_magnitude(X, matrix.column_squares)

@@ -9,19 +9,27 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from gsppca._typing import BoolArray, FloatArray
+from gsppca.data import Blocks, as_blocks
 from gsppca.data.entries import first_bad_entry, is_constant, stored_values
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a finite two-dimensional float array or CSR or CSC matrix; remember or compare its columns.
+    """Return X as a finite two-dimensional float array, CSR or CSC matrix, or blocks; remember or compare its columns.
+
+    Data in blocks is not read here: that its entries are finite is checked where each block is first used.
 
     Parameters
     ----------
     estimator : BaseEstimator
         Whose number and names of features are set (`reset`) or compared.
     X : array-like of shape (n_samples, n_features)
-        Numeric data, dense or sparse; float32 is kept.
+        Numeric data, dense, sparse or in blocks; float32 is kept.
     """
+    blocks = as_blocks(X)
+    if blocks is not None:
+        check_shape(blocks, *((2, 2) if reset else (1, 1)))
+        validate_data(estimator, blocks, reset=reset, skip_check_array=True)
+        return blocks
     X = validate_data(
         estimator,
         X,
@@ -34,6 +42,15 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     )
     check_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
+
+
+def check_shape(X: Any, n_rows: int, n_columns: int) -> None:
+    """Refuse data with too few rows or columns."""
+    if X.shape[0] < n_rows or X.shape[1] < n_columns:
+        raise ValueError(
+            f"X must have at least {n_rows} rows and {n_columns} columns, got {X.shape[0]} x {X.shape[1]}. "
+            "Rows are samples."
+        )
 
 
 def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
@@ -61,7 +78,7 @@ def check_magnitude(X: Any, column_squares: FloatArray) -> None:
     if not (total < 1e-3 * float(np.finfo(np.float64).max) and largest < 1e-3 * float(info.max)):
         raise ValueError(_magnitude_message("large", X.dtype))
     # Squares below the smallest number are zero, of values that are not.
-    vanishes = largest == 0 and not is_constant(X)
+    vanishes = largest == 0 and not (X.is_constant() if isinstance(X, Blocks) else is_constant(X))
     # float32 data is treated in float64: only its results must be held.
     least = max(1e16 * float(np.finfo(np.float64).tiny), 1e4 * float(info.tiny) if X.dtype == np.float32 else 0.0)
     if vanishes or 0 < largest <= least:

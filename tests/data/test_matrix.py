@@ -13,11 +13,44 @@ from gsppca.data import array as array_module
 from gsppca.data import as_matrix
 from gsppca.data import dense as dense_module
 from gsppca.data import sparse as sparse_module
+from gsppca.data import stored as stored_module
 
 SHAPES = [(2, 2), (301, 33), (20, 90)]
 
 
-def containers(X, tmp_path):
+def dask_blocks(X, heights, kind=np.asarray):
+    """A dask array whose blocks of rows, of these heights in turn, are made of numpy's by `kind`."""
+    da = pytest.importorskip("dask.array")
+    chunks = [min(heights[i % len(heights)], len(X)) for i in range(len(X))]
+    cut = int(np.searchsorted(np.cumsum(chunks), len(X)))
+    chunks = [*chunks[:cut], len(X) - sum(chunks[:cut])]
+    return da.from_array(X, chunks=(tuple(chunks), (X.shape[1],))).map_blocks(kind, dtype=X.dtype)
+
+
+def stored(X, kind, path):
+    """The same numbers in a file."""
+    if kind == "zarr":
+        zarr = pytest.importorskip("zarr")
+        array = zarr.create_array(store=path / "x.zarr", shape=X.shape, chunks=(7, 10), dtype=X.dtype)
+        array[:] = X
+        return array
+    if kind == "hdf5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path / "x.h5", "w") as file:
+            file.create_dataset("X", data=X, chunks=(min(11, len(X)), min(5, X.shape[1])))
+        return h5py.File(path / "x.h5")["X"]
+    anndata = pytest.importorskip("anndata")
+    anndata.AnnData(sparse.csr_matrix(X) if kind == "h5ad csr" else X).write_h5ad(path / "x.h5ad")
+    return anndata.read_h5ad(path / "x.h5ad", backed="r").X
+
+
+def containers(X, container, tmp_path):
+    if container == "dask":
+        return dask_blocks(X, [40, 1, 17])
+    if container == "dask sparse":
+        return dask_blocks(X, [60, 0, 33], sparse.csr_matrix)
+    if container in ("zarr", "hdf5", "h5ad", "h5ad csr"):
+        return stored(X, container, tmp_path)
     mapped = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=X.dtype, shape=X.shape)
     mapped[:] = X
     mapped.flush()
@@ -27,7 +60,7 @@ def containers(X, tmp_path):
         "memmap": np.load(tmp_path / "x.npy", mmap_mode="r"),
         "csr": sparse.csr_array(X),
         "csc": sparse.csc_matrix(X),
-    }
+    }[container]
 
 
 @pytest.fixture(params=["whole", "scaled columns", "columns of columns"])
@@ -48,7 +81,10 @@ def view(request):
     return derive
 
 
-@pytest.fixture(params=["C", "F", "memmap", "csr", "csc"])
+CONTAINERS = ["C", "F", "memmap", "csr", "csc", "dask", "dask sparse", "zarr", "hdf5", "h5ad", "h5ad csr"]
+
+
+@pytest.fixture(params=CONTAINERS)
 def container(request):
     return request.param
 
@@ -64,6 +100,7 @@ def pair(request, container, dtype, view, tmp_path, monkeypatch):
     monkeypatch.setattr(dense_module, "BLOCK_BYTES", 2048)
     monkeypatch.setattr(sparse_module, "BLOCK_BYTES", 2048)
     monkeypatch.setattr(sparse_module, "ENTRY_BLOCK", 100)
+    monkeypatch.setattr(stored_module, "BLOCK_BYTES", 4096)
     monkeypatch.setattr(array_module, "RADII_BYTES", 2048)
     monkeypatch.setattr(array_module, "RADII_ROWS", 100)
     n, p = request.param
@@ -72,7 +109,7 @@ def pair(request, container, dtype, view, tmp_path, monkeypatch):
     X[rng.random((n, p)) < 0.6] = 0.0
     X[0], X[1] = 1.0, -1.0  # no column is constant
     plain = X.astype(np.float64)
-    return view(as_matrix(containers(X, tmp_path)[container]), plain - plain.mean(axis=0))
+    return view(as_matrix(containers(X, container, tmp_path)), plain - plain.mean(axis=0))
 
 
 def close(actual, wanted):

@@ -24,13 +24,16 @@ def count_components(spectrum: Spectrum, n_samples: int, n_features: int, noise_
     n_components : int
         At least 1, at most the number of eigenvalues given.
     """
-    root_n = math.sqrt(n_samples - 1.5)  # centring takes one of the n rows
     count = 0
     for eigenvalue in spectrum.eigenvalues.tolist():
-        root_p = math.sqrt(n_features - count - 0.5)
-        centre = (root_n + root_p) ** 2
-        spread = (root_n + root_p) * (1 / root_n + 1 / root_p) ** (1 / 3)
-        if n_samples * eigenvalue <= noise_variance * (centre + TRACY_WIDOM * spread):
+        if eigenvalue <= largest_of_noise(n_samples, n_features - count, noise_variance):
             break
         count += 1
     return max(count, 1)
+
+
+def largest_of_noise(n_samples: int, n_features: int, noise_variance: float) -> float:
+    """Eigenvalue of ``X'X / n`` that noise alone exceeds once in a thousand times."""
+    root_n, root_p = math.sqrt(n_samples - 1.5), math.sqrt(n_features - 0.5)  # centring takes one of the n rows
+    spread = (root_n + root_p) * (1 / root_n + 1 / root_p) ** (1 / 3)
+    return noise_variance * ((root_n + root_p) ** 2 + TRACY_WIDOM * spread) / n_samples

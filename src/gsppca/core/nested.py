@@ -13,8 +13,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
+from gsppca._blas import one_blas_thread
 from gsppca._typing import FloatArray, IntArray
-from gsppca.core.spectrum import leading_spectrum, one_blas_thread
+from gsppca.core.spectrum import leading_spectrum
 from gsppca.data.base import Matrix
 
 FULL = 512  # order up to which a spectrum is computed in full

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gsppca._typing import FloatArray
 from gsppca.core.start import SHORT_RUN, start_state
 from gsppca.core.state import RelaxedFit
-from gsppca.core.vem import Progress, Step, em_step, relaxed_em
+from gsppca.core.vem import Progress, Run, Step, em_step, relaxed_em
 from gsppca.data.base import Matrix
 
 TOGETHER = 8  # arrays of the size of the loadings that every start needs at once
@@ -24,6 +25,7 @@ def fit_relaxed(
     tol: float,
     accelerate: bool = True,
     progress: Progress | None = None,
+    save: Callable[[list[Run]], None] | None = None,
 ) -> RelaxedFit:
     """Run the variational EM from the best of some slab rates.
 
@@ -41,6 +43,8 @@ def fit_relaxed(
         Start of the noise variance.
     max_iter, tol, accelerate, progress
         As in `core.vem.relaxed_em`.
+    save : callable, optional
+        Called now and then with how far the runs of all starts have come; `finish_runs` goes on from there.
 
     Returns
     -------
@@ -52,17 +56,40 @@ def fit_relaxed(
     together = TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features
     groups = [list(slab_rates)] if together else [[rate] for rate in slab_rates]
     runs = [run for rates in groups for run in _short_runs(matrix, loadings, rates, noise_variance, n_done, progress)]
-    fits = []
-    for step, history in sorted(runs, key=lambda run: -run[0].bound):
+    ordered = [Run(step, history, n_done) for step, history in sorted(runs, key=lambda run: -run[0].bound)]
+    return finish_runs(matrix, ordered, max_iter=max_iter, tol=tol, accelerate=accelerate, progress=progress, save=save)
+
+
+def finish_runs(
+    matrix: Matrix,
+    runs: Sequence[Run],
+    *,
+    max_iter: int,
+    tol: float,
+    accelerate: bool = True,
+    progress: Progress | None = None,
+    save: Callable[[list[Run]], None] | None = None,
+) -> RelaxedFit:
+    """Go on with the first run that does not collapse; parameters as in `fit_relaxed`."""
+    runs, fits = list(runs), []
+
+    def save_run(number: int, run: Run) -> None:
+        runs[number] = run
+        if save is not None:
+            save(runs)
+
+    for number, run in enumerate(runs):
         fit = relaxed_em(
             matrix,
-            step,
-            n_done=n_done,
-            bounds=history,
+            run.step,
+            n_done=run.n_iter,
+            bounds=run.bounds,
             max_iter=max_iter,
             tol=tol,
             accelerate=accelerate,
             progress=progress,
+            converged=run.converged,
+            save=None if save is None else partial(save_run, number),
         )
         if not fit.collapsed:
             return fit

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import cache
-from typing import Any
-
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
-from threadpoolctl import ThreadpoolController
+from scipy.sparse.linalg import eigsh
 
+from gsppca._blas import one_blas_thread
 from gsppca._typing import FloatArray
+from gsppca.core.krylov import krylov_pairs
 from gsppca.core.state import Spectrum
 from gsppca.data.base import Matrix
 
 DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
 
 
-def leading_spectrum(matrix: Matrix, n_axes: int) -> Spectrum:
+def leading_spectrum(matrix: Matrix, n_axes: int, level: float = 0.0) -> Spectrum:
     """Return the `n_axes` largest eigenvalues of ``Z'Z / n`` and their eigenvectors.
 
-    The Gram matrix of the smaller side is used when it can be formed; otherwise Lanczos iterations need one pass
-    over the data each. Signs are those of the solver: `core.axes` fixes them where they are shown. The matrix
+    The Gram matrix of the smaller side is used when it can be formed; otherwise block Lanczos iterations need one
+    pass over the data each. Signs are those of the solver: `core.axes` fixes them where they are shown. The matrix
     remembers its spectrum, since several stages ask for it.
 
     Parameters
@@ -31,16 +28,20 @@ def leading_spectrum(matrix: Matrix, n_axes: int) -> Spectrum:
         The centred data.
     n_axes : int
         At most the smaller side of the matrix.
+    level : float, default=0.0
+        Pairs up to this eigenvalue may be left out: those inside the bulk of the noise take the most passes.
     """
     known = matrix.known_spectrum
-    if known is None or len(known[0]) < n_axes:
-        matrix.known_spectrum = known = _leading_pairs(matrix, n_axes)
+    if known is None or (len(known[0]) < n_axes and known[2] > level):
+        values, axes = _leading_pairs(matrix, n_axes, level)
+        complete_above = level if len(values) < n_axes else float(values[-1])
+        matrix.known_spectrum = known = (values, axes, complete_above)
     return Spectrum(known[0][:n_axes], known[1][:n_axes])
 
 
-def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]:
+def _leading_pairs(matrix: Matrix, n_axes: int, level: float) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, descending, and eigenvectors as rows."""
-    n, p = matrix.n_samples, matrix.n_features
+    n = matrix.n_samples
     if matrix.prefers_gram:
         values, vectors = _top_pairs(matrix.gram, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
@@ -49,10 +50,8 @@ def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]
         axes = matrix.transposed_product(np.ascontiguousarray(vectors))
         with one_blas_thread():
             return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
-    operator = LinearOperator((p, p), matvec=lambda v: matrix.gram_product(v.reshape(1, p))[0], dtype=np.float64)
-    # The start is made of the data, so that permuting the columns permutes the answer.
-    values, vectors = eigsh(operator, n_axes, v0=np.sqrt(matrix.column_squares))
-    return np.maximum(values[::-1], 0.0) / n, np.ascontiguousarray(vectors[:, ::-1].T)
+    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, n * level)
+    return np.maximum(values, 0.0) / n, axes
 
 
 def _top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
@@ -64,16 +63,6 @@ def _top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
         else:
             values, vectors = eigsh(gram, count, v0=gram.diagonal() + gram.trace() / order)
     return values[::-1], vectors[:, ::-1]
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread: in small decompositions threads spend ten times the work on waiting for each other."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _orthonormal_rows(axes: FloatArray) -> FloatArray:

@@ -38,6 +38,28 @@ class Step:
     bound: float
 
 
+@dataclass(frozen=True)
+class Run:
+    """How far a run has come: all that it needs to go on, to the last bit.
+
+    Attributes
+    ----------
+    step : Step
+        Where it stands.
+    bounds : sequence of float
+        Bounds of the accepted iterations so far.
+    n_iter : int
+        Iterations so far.
+    converged : bool
+        Whether the bound has settled.
+    """
+
+    step: Step
+    bounds: Sequence[float]
+    n_iter: int
+    converged: bool = False
+
+
 def relaxed_em(
     matrix: Matrix,
     start: Step,
@@ -48,6 +70,8 @@ def relaxed_em(
     tol: float,
     accelerate: bool = True,
     progress: Progress | None = None,
+    converged: bool = False,
+    save: Callable[[Run], None] | None = None,
 ) -> RelaxedFit:
     """Iterate from `start` until the bound settles, or nothing is explained any more.
 
@@ -67,10 +91,13 @@ def relaxed_em(
         Whether to extrapolate.
     progress : callable, optional
         Called with the name of the step, the number of iterations, the bound and the relevances.
+    converged : bool
+        Whether `start` is the end of a run.
+    save : callable, optional
+        Called with the run before every extrapolated iteration, and at the end.
     """
     record = list(bounds)
     settled = tol * matrix.n_samples * matrix.n_features
-    converged = False
     current, n_iter = start, n_done
 
     def advance(step: Step) -> Step:
@@ -86,6 +113,8 @@ def relaxed_em(
         return following
 
     while not converged and n_iter < max_iter and not _collapsed(current.state, matrix):
+        if save is not None:
+            save(Run(current, record, n_iter))
         first = advance(current)
         if converged or n_iter >= max_iter or not accelerate:
             current = first
@@ -103,6 +132,8 @@ def relaxed_em(
             current = landed
             record.append(landed.bound)
         del candidate, landed
+    if save is not None:
+        save(Run(current, record, n_iter, converged))
     state = current.state
     return RelaxedFit(
         relevance=state.relevance,

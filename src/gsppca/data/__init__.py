@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from gsppca._typing import FloatArray
-from gsppca.data.array import ArrayMatrix
 from gsppca.data.base import Matrix
-from gsppca.data.dense import DenseMatrix
-from gsppca.data.sparse import SparseMatrix
+from gsppca.data.blocks import BlockError, Blocks
+from gsppca.data.chunked import ChunkedMatrix
+from gsppca.data.lazy import LazyBlocks
+from gsppca.data.memory import in_memory
+from gsppca.data.stored import StoredBlocks
 
-__all__ = ["Matrix", "as_matrix"]
+__all__ = ["BlockError", "Blocks", "Matrix", "as_blocks", "as_matrix", "map_rows"]
 
 
 def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray | None = None) -> Matrix:
@@ -21,29 +23,56 @@ def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray |
 
     Parameters
     ----------
-    X : Matrix, array-like or CSR or CSC matrix of shape (n_samples, n_features)
-        Finite numbers. float32 and float64 data is not copied.
+    X : Matrix, array-like, CSR or CSC matrix, or data in blocks, of shape (n_samples, n_features)
+        Finite numbers. float32 and float64 data is not copied. Data in blocks is a dask array, a zarr array, an HDF5
+        dataset, the X of a backed AnnData, or a `Blocks`.
     mean, column_scale : ndarray of shape (n_features,), optional
         What to subtract from the columns, and then to multiply them by, instead of centring: for new data, which is to
         be treated like that of a fit. Sums of squares are then not computed.
     """
     if isinstance(X, Matrix):
         return X
-    if issparse(X):
-        if X.format not in ("csr", "csc"):
-            raise ValueError(f"X must be in CSR or CSC format, got {X.format.upper()}. Convert it with X.tocsr().")
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        kind: type[ArrayMatrix] = SparseMatrix
-    else:
-        kind = DenseMatrix
-        X = np.asarray(X)
-        if X.ndim != 2 or X.dtype.kind not in "biuf":
-            raise ValueError(
-                f"X must be a two-dimensional array of real numbers, got {X.ndim} dimension(s) of dtype {X.dtype}. "
-                "Give one row per sample and one column per variable."
+    blocks = as_blocks(X)
+    shape = np.shape(X) if blocks is None else blocks.shape
+    known: dict[str, Any] = {}
+    if mean is not None:
+        known = {"mean": mean, "column_scale": column_scale, "column_squares": np.zeros(shape[1])}
+    return in_memory(X, **known) if blocks is None else ChunkedMatrix(blocks, **known)
+
+
+def as_blocks(X: Any) -> Blocks | None:
+    """Return data that comes in blocks of rows as such; None if it is in memory as a whole.
+
+    Containers are known by the package that their class comes from: none of these is imported.
+    """
+    if isinstance(X, Blocks):
+        return X
+    package = type(X).__module__.partition(".")[0]
+    if package in ("dask", "dask_expr"):
+        if not hasattr(X, "to_delayed") or not hasattr(X, "map_blocks"):
+            raise TypeError(
+                f"X must be a dask array, got dask's {type(X).__name__}. Give X.to_dask_array(lengths=True) of a data "
+                "frame, or dask.array.from_delayed."
             )
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    squares = None if mean is None else np.zeros(X.shape[1])
-    return kind(X, mean=mean, column_scale=column_scale, column_squares=squares)
+        return LazyBlocks(X)
+    on_disk = package in ("zarr", "h5py", "anndata") and hasattr(X, "shape") and hasattr(X, "dtype")
+    return StoredBlocks(X) if on_disk else None
+
+
+def map_rows(X: Any, function: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> Any:
+    """Apply a function of some rows to all rows of validated data.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Blocks
+        Data in memory is given to the function as a whole, data in blocks block by block: lazily, if it is lazy.
+    function : callable
+        From rows in memory to as many rows, or numbers.
+    n_columns : int or None
+        Width of the result; None for one number for each row.
+    dtype : dtype
+        Of the result.
+    """
+    if isinstance(X, Blocks):
+        return X.map_rows(function, n_columns, dtype)
+    return function(X).astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""What matrices in memory share: selected and scaled columns, and radii along a ranking, chunk by chunk."""
+"""What matrices share: selected and scaled columns; and those in memory: radii along a ranking, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RADII_ROWS = 4096
 Squares = Callable[[int, int], FloatArray]
 
 
-class ArrayMatrix(Matrix):
-    """Centred view of an array X, of which some columns may be left out, and all multiplied.
+class ColumnView(Matrix):
+    """Centred view of data X, of which some columns may be left out, and all multiplied.
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_all_features)
+    X : array or Blocks of shape (n_samples, n_all_features)
         float32 or float64, finite; kept by reference, never written to.
     index : ndarray of shape (n_features,), optional
         The columns of X that this matrix is made of; all of them by default.
@@ -67,6 +67,14 @@ class ArrayMatrix(Matrix):
         if "gram" in self.__dict__:
             part.gram = self.gram[np.ix_(kept, kept)]
         return part
+
+    @abstractmethod
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means of the columns of X, and their sums of squares around them."""
+
+
+class ArrayMatrix(ColumnView):
+    """Centred view of an array in memory, or of one that is read as if it were."""
 
     @property
     def rows_come_together(self) -> bool:
@@ -123,8 +131,8 @@ class ArrayMatrix(Matrix):
         return part
 
     @abstractmethod
-    def _moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means of the columns of X, and their sums of squares around them."""
+    def _centred(self, rows: slice, columns: slice = slice(None)) -> FloatArray:
+        """A dense float64 block of Z; the next one may overwrite it."""
 
     @abstractmethod
     def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:

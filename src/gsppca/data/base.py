@@ -29,8 +29,8 @@ class Matrix(ABC):
         What the centred columns are multiplied by; None stands for ones.
     column_squares : ndarray of shape (n_features,)
         Sums of squares of the columns of Z.
-    known_spectrum : tuple of two ndarrays, or None
-        Leading eigenvalues and axes, once `core.spectrum` has found them.
+    known_spectrum : tuple of two ndarrays and a float, or None
+        Leading eigenvalues and axes, once `core.spectrum` has found them, and the level above which none is missing.
     """
 
     n_samples: int
@@ -38,7 +38,7 @@ class Matrix(ABC):
     mean: FloatArray
     column_scale: FloatArray | None
     column_squares: FloatArray
-    known_spectrum: tuple[FloatArray, FloatArray] | None = None
+    known_spectrum: tuple[FloatArray, FloatArray, float] | None = None
 
     def gram_product(self, axes: FloatArray) -> FloatArray:
         """Return ``axes Z'Z``, shape (n_axes, n_features): all that an EM iteration needs of the data."""

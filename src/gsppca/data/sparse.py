@@ -49,7 +49,7 @@ class SparseMatrix(ArrayMatrix):
         height = max(1, BLOCK_BYTES // (8 * self.n_features))
         total = np.zeros((self.n_features, self.n_features))
         for start in range(0, self.n_samples, height):
-            block = self._dense(slice(start, start + height))
+            block = self._centred(slice(start, start + height))
             total += block.T @ block
         return total
 
@@ -57,7 +57,7 @@ class SparseMatrix(ArrayMatrix):
         width = max(1, BLOCK_BYTES // (8 * self.n_samples))
         total = np.zeros((self.n_samples, self.n_samples))
         for start in range(0, self.n_features, width):
-            block = self._dense(slice(None), slice(start, start + width))
+            block = self._centred(slice(None), slice(start, start + width))
             total += block @ block.T
         return total
 
@@ -101,8 +101,8 @@ class SparseMatrix(ArrayMatrix):
             total += np.bincount(columns, weights=values, minlength=X.shape[1])
         return total
 
-    def _dense(self, rows: slice, columns: slice = slice(None)) -> FloatArray:
-        """A block of Z."""
+    def _centred(self, rows: slice, columns: slice = slice(None)) -> FloatArray:
+        """A dense block of Z."""
         part = self.X[rows]
         part = part[:, columns] if self.index is None else part[:, self.index[columns]]
         block = part.toarray().astype(np.float64, copy=False)

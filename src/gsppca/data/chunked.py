@@ -1,0 +1,163 @@
+"""Data in blocks of rows as a centred matrix: every method is a map over blocks that reduces to a small array.
+
+A block is treated as the array in memory that it is, with the means and scales of the whole: the laws of `dense.py`
+and `sparse.py` hold for it, and nothing is written twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gsppca._typing import FloatArray, IntArray
+from gsppca.data.array import ArrayMatrix, ColumnView, without_rounding
+from gsppca.data.blocks import Combine, ready, refuse_not_finite
+from gsppca.data.memory import in_memory
+
+FEW_BLOCKS = 8  # for which all pairs of blocks may be multiplied
+
+
+class ChunkedMatrix(ColumnView):
+    """Centred view of blocks of rows.
+
+    Parameters are those of `ColumnView`; X is a `Blocks`. Without known means, one pass over the data finds them, and
+    refuses what is not finite.
+    """
+
+    @property
+    def rows_come_together(self) -> bool:
+        return False
+
+    @property
+    def prefers_outer_gram(self) -> bool:
+        return self.X.n_blocks <= FEW_BLOCKS and super().prefers_outer_gram
+
+    def _gram_product(self, axes: FloatArray) -> FloatArray:
+        return self._sum(_gram_product, axes)
+
+    def _gram(self) -> FloatArray:
+        return self._sum(_gram)
+
+    def product(self, axes: FloatArray) -> FloatArray:
+        return self._sum(_product, axes, combine=_below)
+
+    def transposed_product(self, scores: FloatArray) -> FloatArray:
+        return self._sum(_transposed_product, scores)
+
+    def row_squares(self) -> FloatArray:
+        return self._sum(_row_squares, combine=_below)
+
+    def outer_gram(self) -> FloatArray:
+        # The rows of one block after the other are the axes of a product with all.
+        return np.concatenate([self.product(self._rows(number)) for number in range(self.X.n_blocks)], axis=1)
+
+    def reduce_radii(
+        self,
+        function: Callable[[FloatArray, slice], FloatArray],
+        order: IntArray,
+        sizes: IntArray,
+        combine: Combine = np.add,
+    ) -> FloatArray:
+        return self._sum(_reduce_radii, function, order, sizes, combine, combine=combine)
+
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses squares that are not finite
+            _, mean, squares = self.X.fold(_block_moments, _combine_moments)
+            return mean, without_rounding(squares, mean, self.n_samples)
+
+    def _rows(self, number: int) -> FloatArray:
+        """Rows of Z in one block."""
+        first, last = self.X.edges[number : number + 2].tolist()
+        return self._part_of(_rows)(ready(self.X.block(number), number, (last - first, self.X.shape[1])), first)
+
+    def _sum(self, function: Callable[..., FloatArray], *arguments: Any, combine: Combine = np.add) -> FloatArray:
+        return self.X.fold(self._part_of(function, *arguments), combine)
+
+    def _part_of(self, function: Callable[..., FloatArray], *arguments: Any) -> BlockTask:
+        squares = self.column_squares / self.n_samples
+        return BlockTask(function, arguments, self.index, self.mean, self.column_scale, squares)
+
+
+@dataclass(frozen=True)
+class BlockTask:
+    """What a pass does with a block; sent to workers as it is.
+
+    Attributes
+    ----------
+    function : callable
+        Of the block as a matrix, the rows it holds, and the arguments.
+    arguments : tuple
+        The same for all blocks.
+    index, mean, column_scale : ndarray or None
+        As in `ColumnView`.
+    mean_squares : ndarray of shape (n_features,)
+        Variances of the columns: the share of one row in `column_squares`.
+    """
+
+    function: Callable[..., FloatArray]
+    arguments: tuple[Any, ...]
+    index: IntArray | None
+    mean: FloatArray
+    column_scale: FloatArray | None
+    mean_squares: FloatArray
+
+    def __call__(self, block: Any, first: int) -> FloatArray:
+        """Treat a block that begins with row `first`."""
+        height = block.shape[0]
+        part = in_memory(
+            block,
+            index=self.index,
+            mean=self.mean,
+            column_scale=self.column_scale,
+            column_squares=self.mean_squares * height,
+        )
+        return self.function(part, slice(first, first + height), *self.arguments)
+
+
+def _gram_product(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:
+    return part._gram_product(axes)
+
+
+def _gram(part: ArrayMatrix, _: slice) -> FloatArray:
+    return part._gram()
+
+
+def _product(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:
+    return part.product(axes)
+
+
+def _transposed_product(part: ArrayMatrix, rows: slice, scores: FloatArray) -> FloatArray:
+    return part.transposed_product(scores[rows])
+
+
+def _row_squares(part: ArrayMatrix, _: slice) -> FloatArray:
+    return part.row_squares()
+
+
+def _rows(part: ArrayMatrix, _: slice) -> FloatArray:
+    return part._centred(slice(None)).copy()
+
+
+def _reduce_radii(part: ArrayMatrix, _: slice, *arguments: Any) -> FloatArray:
+    return part.reduce_radii(*arguments)
+
+
+def _below(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.concatenate([one, other])
+
+
+def _block_moments(block: Any, first: int) -> FloatArray:
+    """Number of rows, means and sums of squares around them, shape (3, n_features), of a block that is finite."""
+    refuse_not_finite(block, first)
+    part = in_memory(block)
+    return np.array([np.full(part.n_features, float(part.n_samples)), part.mean, part.column_squares])
+
+
+def _combine_moments(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Moments of the rows of both: no square of a mean appears, and a large mean costs no digits (Chan et al. 1979)."""
+    (n, mean, squares), (m, other_mean, other_squares) = one, other
+    shift = other_mean - mean
+    return np.array([n + m, mean + shift * (m / (n + m)), squares + other_squares + shift**2 * (n * m / (n + m))])
