@@ -14,28 +14,37 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gsppca._typing import PathLike
+from gsppca._typing import FloatArray, IntArray, PathLike
 from gsppca.checkpoint import Checkpoint
-from gsppca.checks import check_choice, check_count, check_number, is_integer, is_number
-from gsppca.core.noise import METHODS
-from gsppca.core.ranking import rank_variables
-from gsppca.core.size import best_size, log_size_prior
-from gsppca.core.state import EvidencePath, RelaxedFit
+from gsppca.checks import check_count, is_integer, is_number
+from gsppca.core.joint import log_choices
+from gsppca.core.joint_path import JointEvidence
+from gsppca.core.joint_search import Found, JointSearch
+from gsppca.core.posterior import inclusion_probability, size_posterior
+from gsppca.core.size import log_size_prior
+from gsppca.core.state import RelaxedFit
+from gsppca.core.units import share_units
 from gsppca.data import Matrix
-from gsppca.exceptions import NoStructureWarning
+from gsppca.exceptions import MostVariablesWarning, NoStructureWarning
+from gsppca.progress import tell
+from gsppca.rankings import Ranked, fdr_ranking, noise_path_rankings, r2_ranking, vem_ranking
+from gsppca.search import NormSearch, Search
 from gsppca.selection import Frame, Selection
+from gsppca.settings import Settings, resolved_settings
 from gsppca.stages import (
     MAX_ITER,
     TOL,
     check_n_components,
     estimate_n_components,
     estimate_noise_variance,
-    evidence_path,
     relaxed_vem,
 )
 from gsppca.validation import check_data
+
+SPARE_COMPONENTS = 3  # beyond those that n_components="auto" counts, for the joint evidence to choose from
 
 
 class GloballySparseBase(BaseEstimator):
@@ -46,10 +55,15 @@ class GloballySparseBase(BaseEstimator):
         n_components: int | str = "auto",
         *,
         n_features_to_select: int | float | str = "evidence",
-        ranking: str = "vem",
+        ranking: str = "auto",
         evidence: str = "noiseless",
-        noise_variance: float | str = "median",
-        size_prior: Any = "uniform",
+        refine: bool | str = "auto",
+        noise_variance: float | str = "auto",
+        size_prior: Any = "auto",
+        fdr: float = 0.1,
+        n_draws: int = 1,
+        min_r2: float = 0.1,
+        robust: bool = False,
         init: str = "svd",
         slab_rate: float | str = "grid",
         scale: bool | str = False,
@@ -63,8 +77,13 @@ class GloballySparseBase(BaseEstimator):
         self.n_features_to_select = n_features_to_select
         self.ranking = ranking
         self.evidence = evidence
+        self.refine = refine
         self.noise_variance = noise_variance
         self.size_prior = size_prior
+        self.fdr = fdr
+        self.n_draws = n_draws
+        self.min_r2 = min_r2
+        self.robust = robust
         self.init = init
         self.slab_rate = slab_rate
         self.scale = scale
@@ -91,21 +110,19 @@ class GloballySparseBase(BaseEstimator):
         self : object
             The fitted estimator.
         """
-        self._check_parameters()
+        settings = resolved_settings(self)
         X = check_data(self, X, reset=True)
-        frame = Frame.of(X, self._scale())
+        frame = Frame.of(X, self._scale(), robust=bool(self.robust))
         wanted = self._wanted_size(frame.data.n_features)
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, frame.data)
-        n_components = self._resolve_n_components(frame.data)
-        noise = self._resolve_noise(frame.data, n_components)
+        n_components = self._resolve_n_components(frame, settings)
+        noise = self._resolve_noise(frame, n_components, settings)
         self._say(1, f"{frame.data.n_features} columns that vary, {n_components} components, noise variance {noise}")
-        relaxed = self._relax(frame.ranked, n_components, noise if frame.ranked is frame.data else None, checkpoint)
-        order = rank_variables(relaxed.relevance, relaxed.explained, frame.ranked.column_squares)
-        path = evidence_path(frame.data, order, n_components, noise)
-        size = self._best_size(path, frame.data) if wanted is None else wanted
-        self._say(1, f"evidence of sizes 1 to {path.sizes[-1]}: {size} selected")
-        squares = frame.data.column_squares
-        self._set_fitted(Selection(frame, n_components, relaxed, order, path, squares), size)
+        ranked = self._rank(frame, n_components, noise, settings)
+        search = self._search(frame, n_components, noise, settings, wanted if ranked.size is None else ranked.size)
+        found = search.best_of(ranked.rankings, settings.refine and ranked.size is None)
+        self._say(1, f"ranking {found.ranking.name!r}, {len(found.path.sizes)} sizes: {found.size} selected")
+        self._set_fitted(self._selection_of(frame, n_components, ranked, found), found.size)
+        self._warn_of_doubt(ranked)
         return self
 
     def choose(self, size: int, X: Any = None) -> Self:
@@ -136,7 +153,7 @@ class GloballySparseBase(BaseEstimator):
                 "X is needed: this model was pickled, copied or loaded, and its training data is not stored with it. "
                 f"Call choose({size}, X) with the X of fit."
             )
-        frame = Frame.of(X, self._scale())
+        frame = Frame.of(X, self._scale(), robust=bool(self.robust))
         squares = frame.data.column_squares
         if squares.shape != fitted.column_squares.shape or not np.allclose(squares, fitted.column_squares, atol=0):
             raise ValueError("X is not the data of fit: its columns have other variances. Give that X, or fit again.")
@@ -199,33 +216,119 @@ class GloballySparseBase(BaseEstimator):
                 "late they vanished; the selection may mean nothing. Try other n_components, slab_rate='grid', or "
                 "scale=True if the columns have different units.",
                 NoStructureWarning,
-                stacklevel=3,
+                stacklevel=4,  # the caller of fit
             )
         elif not fit.converged:
             warnings.warn(
                 f"The variational EM did not settle in max_iter={self.max_iter} iterations; the ranking may still "
                 f"change. Raise max_iter, or tol={self.tol:g} if this precision is not needed.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,  # the caller of fit
             )
         return fit
 
-    def _resolve_n_components(self, data: Matrix) -> int:
-        if isinstance(self.n_components, str):
-            known = float(self.noise_variance) if is_number(self.noise_variance) else None
-            return estimate_n_components(data, known)
-        return check_n_components(self.n_components, data.n_samples, data.n_features)
+    def _rank(self, frame: Frame, n_components: int, noise: float | str, settings: Settings) -> Ranked:
+        """Rank the variables, in one or several ways."""
+        if self.n_features_to_select == "fdr":
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+            return fdr_ranking(frame, n_components, float(self.fdr), int(self.n_draws), rng)
+        if self.n_features_to_select == "r2":
+            return r2_ranking(frame, n_components, float(self.min_r2))
+        if settings.ranking == "noise-path":
+            return noise_path_rankings(frame, n_components, own_noise=noise == "own", several=settings.joint)
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, frame.ranked)
+        start = noise if frame.ranked is frame.data else None
+        return vem_ranking(self._relax(frame.ranked, n_components, start, checkpoint), frame.ranked.column_squares)
 
-    def _resolve_noise(self, data: Matrix, n_components: int) -> float | str:
-        if not isinstance(self.noise_variance, str):
-            return float(self.noise_variance)
-        if self.noise_variance == "profile":
-            return "profile"
-        value = estimate_noise_variance(data, n_components, self.noise_variance)
+    def _search(
+        self, frame: Frame, n_components: int, noise: float | str, settings: Settings, wanted: int | None
+    ) -> Search:
+        """Return what finds a support along the rankings."""
+
+        def log_prior(sizes: IntArray) -> FloatArray:
+            return log_size_prior(settings.size_prior, sizes, frame.judged.n_samples, frame.judged.n_features)
+
+        if settings.joint:
+            evidence = JointEvidence(frame.judged, n_components, own_noise=noise == "own")
+            return JointSearch(evidence, log_prior, wanted, lambda done: tell("joint evidence", done))
+        active = 0.0
+        if settings.evidence == "noisy":
+            active = estimate_noise_variance(frame.judged, n_components) if isinstance(noise, str) else noise
+        return NormSearch(frame.judged, n_components, noise, active, log_prior, wanted)
+
+    def _selection_of(self, frame: Frame, n_components: int, ranked: Ranked, found: Found) -> Selection:
+        """What was found, in a form that a size can be chosen from."""
+        return Selection(
+            frame=frame,
+            n_components=found.dimension if isinstance(self.n_components, str) else n_components,
+            relaxed=ranked.relaxed,
+            order=found.ranking.order,
+            path=found.path,
+            column_squares=frame.data.column_squares,
+            relevance=found.ranking.relevance,
+            ranked_by=found.ranking.name,
+            n_iter=found.ranking.n_iter,
+            noise_path=ranked.noise_path,
+        )
+
+    def _warn_of_doubt(self, ranked: Ranked) -> None:
+        """Say when the answer should not be taken at its word."""
+        n_varying = len(self._selection.order)
+        if ranked.nothing_passes:
+            rule = f"fdr={self.fdr:g}" if self.n_features_to_select == "fdr" else f"min_r2={self.min_r2:g}"
+            warnings.warn(
+                f"No variable passes {rule}: there is no structure that this rule would vouch for. The one ranked "
+                "first is kept, so that transform works; supported_ is False.",
+                NoStructureWarning,
+                stacklevel=3,
+            )
+        elif self.evidence == "joint" and not self.supported_:
+            warnings.warn(
+                "No support beats the empty model, in which every variable is noise: there is no structure that the "
+                f"evidence would vouch for. The best support found, of {self.n_selected_} variables, is kept, and "
+                "supported_ is False.",
+                NoStructureWarning,
+                stacklevel=3,
+            )
+        elif (
+            self.evidence == "joint" and isinstance(self.n_features_to_select, str) and 2 * self.n_selected_ > n_varying
+        ):
+            warnings.warn(
+                f"{self.n_selected_} of {n_varying} variables are kept: most of them share factors with others, "
+                "however weakly, and the evidence finds it. For fewer, ask for a number of variables, "
+                "n_features_to_select='r2' with a min_r2, or 'fdr'.",
+                MostVariablesWarning,
+                stacklevel=3,
+            )
+
+    def _resolve_n_components(self, frame: Frame, settings: Settings) -> int:
+        data = frame.judged
+        if not isinstance(self.n_components, str):
+            return check_n_components(self.n_components, data.n_samples, data.n_features)
+        known = float(settings.noise_variance) if is_number(settings.noise_variance) else None
+        if not settings.joint:
+            return estimate_n_components(data, known)
+        scaled = data.scaled(1 / np.sqrt(data.column_squares / data.n_samples)) if self._has_own_noise(frame) else data
+        count = estimate_n_components(scaled)
+        return min(count + SPARE_COMPONENTS, data.n_samples - 1, data.n_features - 1)
+
+    def _has_own_noise(self, frame: Frame) -> bool:
+        """Whether the joint evidence gives each variable its own noise variance."""
+        if self.noise_variance == "auto":
+            return not share_units(frame.judged.column_squares, frame.judged.n_samples)
+        return bool(self.noise_variance == "own")
+
+    def _resolve_noise(self, frame: Frame, n_components: int, settings: Settings) -> float | str:
+        noise, data = settings.noise_variance, frame.judged
+        if settings.joint:
+            return "own" if self._has_own_noise(frame) else "profile"
+        if not isinstance(noise, str) or noise == "profile":
+            return noise
+        value = estimate_noise_variance(data, n_components, noise)
         # These estimates are a difference: what rounding leaves of it is not noise.
-        if self.noise_variance != "median" and value <= 1e-13 * data.total_squares / data.n_samples:
+        if noise != "median" and value <= 1e-13 * data.total_squares / data.n_samples:
             raise ValueError(
-                f"noise_variance={self.noise_variance!r} estimates that there is no noise: n_components={n_components} "
+                f"noise_variance={noise!r} estimates that there is no noise: n_components={n_components} "
                 "components explain all of X. Use fewer components, noise_variance='median' or a positive number."
             )
         return value
@@ -243,57 +346,58 @@ class GloballySparseBase(BaseEstimator):
             return check_count("n_features_to_select", wanted, 1, largest, advice, otherwise="'evidence', a fraction")
         return min(max(1, round(float(wanted) * self.n_features_in_)), largest)
 
-    def _best_size(self, path: EvidencePath, data: Matrix) -> int:
-        return best_size(path, log_size_prior(self.size_prior, path.sizes, data.n_samples, data.n_features))
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that no data could make right."""
-        if not is_integer(self.n_components):
-            check_choice("n_components", self.n_components, ("auto",), "a positive integer")
-        if not is_number(self.n_features_to_select):
-            check_choice(
-                "n_features_to_select", self.n_features_to_select, ("evidence",), "a number or fraction of variables"
-            )
-        elif not is_integer(self.n_features_to_select) and not 0 < float(self.n_features_to_select) <= 1:
-            raise ValueError(
-                "n_features_to_select must be 'evidence', an integer, or a fraction between 0 and 1, "
-                f"got {self.n_features_to_select!r}. Set n_features_to_select to such a value."
-            )
-        check_choice("ranking", self.ranking, ("vem",))
-        check_choice("evidence", self.evidence, ("noiseless",))
-        if is_number(self.noise_variance):
-            check_number("noise_variance", self.noise_variance, 0, open_low=True)
-        else:
-            check_choice("noise_variance", self.noise_variance, (*METHODS, "profile"), "a positive number")
-        if not callable(self.size_prior):
-            check_choice("size_prior", self.size_prior, ("uniform", "sparse"), "a function of the size")
-        if not isinstance(self.scale, bool | np.bool_):
-            check_choice("scale", self.scale, ("ranking",), "True or False")
-        if not isinstance(self.checkpoint, str | os.PathLike | None):
-            raise ValueError(f"checkpoint must be None or a path, got {self.checkpoint!r}. Give the path of a file.")
-        if not isinstance(self.verbose, bool | np.bool_):
-            check_count("verbose", self.verbose, 0, advice="0 is silent.")
-
     def _set_fitted(self, selection: Selection, size: int) -> None:
         """Set all fitted attributes that both estimators have."""
-        frame, path = selection.frame, selection.path
+        frame = selection.frame
         assert frame is not None
-        position = int(np.searchsorted(path.sizes, size))
         varying = np.flatnonzero(frame.varying)
         ranked = np.concatenate([varying[selection.order], np.flatnonzero(~frame.varying)])
+        relaxed, relevance = selection.relaxed, selection.relevance
+        if relevance is None:  # a model saved before there were several rankings
+            assert relaxed is not None
+            relevance = relaxed.relevance
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[ranked[:size]] = True
         self.n_selected_ = size
         self.n_latent_ = selection.n_components
-        self.relevance_ = frame.widen(selection.relaxed.relevance)
+        self.relevance_ = frame.widen(relevance)
         self.ranking_ = np.empty(self.n_features_in_, dtype=int)
         self.ranking_[ranked] = np.arange(1, self.n_features_in_ + 1)
-        self.evidence_path_ = path
-        self.noise_variance_ = float(path.inactive_variances[position])
-        self.slab_rate_ = float(path.slab_rates[position])
-        self.bounds_ = selection.relaxed.bounds
-        self.n_iter_ = selection.relaxed.n_iter
+        self.ranked_by_ = selection.ranked_by
+        self.relevance_path_ = None
+        if selection.noise_path is not None:
+            path_ = selection.noise_path
+            self.relevance_path_ = replace(
+                path_, score=frame.widen(path_.score, np.nan), relevance=frame.widen(path_.relevance)
+            )
+        self.bounds_ = None if relaxed is None else relaxed.bounds
+        self.n_iter_ = selection.n_iter if relaxed is None or selection.n_iter is not None else relaxed.n_iter
+        self._set_evidence(selection, size)
         self._selection = selection
+
+    def _set_evidence(self, selection: Selection, size: int) -> None:
+        """Set what the evidence says of the chosen size, and of every variable."""
+        path, frame = selection.path, selection.frame
+        assert frame is not None
+        n, p = frame.data.n_samples, frame.data.n_features
+        self.evidence_path_ = path
+        outside = selection.order[size:]
+        # Of the evidence, or, where it has variances of its own or was not evaluated, of the data.
+        at = int(np.searchsorted(path.sizes, size))
+        known = at < len(path.sizes) and int(path.sizes[at]) == size
+        if known and path.dimensions is None:
+            self.noise_variance_ = float(path.inactive_variances[at])
+        else:
+            squares = frame.data.column_squares
+            self.noise_variance_ = float(squares[outside].sum() if size < p else squares.sum()) / (
+                n * (p - size if size < p else p)
+            )
+        self.slab_rate_ = float(path.slab_rates[at]) if known else float("nan")
+        gain = np.interp(size, path.sizes, path.log_evidence) - path.log_evidence_empty
+        self.supported_ = bool(gain > log_choices(p, np.array([size]))[0])
+        settings = resolved_settings(self)
+        posterior = size_posterior(path, log_size_prior(settings.size_prior, path.sizes, n, p))
+        self.inclusion_probability_ = frame.widen(inclusion_probability(posterior, selection.order, p))
 
     def _say(self, level: int, message: str) -> None:
         if self.verbose >= level:

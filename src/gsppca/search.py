@@ -1,6 +1,7 @@
 """From rankings to a support, by whichever evidence: the middle of the line, one class for each evidence.
 
-Both answer `best_of(rankings, refine)` with a `Found`: the ranking that the evidence prefers, and the evidence along it.
+Both answer `best_of(rankings, refine)` with a `Found`: the ranking that the evidence prefers, and the evidence along
+it.
 """
 
 from __future__ import annotations

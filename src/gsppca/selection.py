@@ -10,6 +10,7 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.core.state import EvidencePath, NoisePath, RelaxedFit
 from gsppca.data import Matrix, as_matrix
+from gsppca.robust import clipped_columns
 from gsppca.validation import check_magnitude, check_varying
 
 
@@ -25,6 +26,8 @@ class Frame:
         The validated X itself, by reference.
     data : Matrix
         Columns that vary, centred, standardised if ``scale=True``: for the evidence and the final PCA.
+    judged : Matrix
+        The same for the evidence: with columns clipped if ``robust=True``.
     ranked : Matrix
         The same for the ranking: standardised if ``scale="ranking"`` too.
     varying : ndarray of shape (n_all_features,)
@@ -39,6 +42,7 @@ class Frame:
 
     source: Any
     data: Matrix
+    judged: Matrix
     ranked: Matrix
     varying: BoolArray
     mean: FloatArray
@@ -46,24 +50,31 @@ class Frame:
     dtype: np.dtype[Any]
 
     @classmethod
-    def of(cls, X: Any, scale: bool | str) -> Frame:
-        """Frame validated data; `scale` as in `GSPPCA`."""
+    def of(cls, X: Any, scale: bool | str, robust: bool = False) -> Frame:
+        """Frame validated data; `scale` and `robust` as in `GSPPCA`."""
         everything = as_matrix(X)
         check_magnitude(X, everything.column_squares)
         varying = check_varying(everything.column_squares)
         data = everything if varying.all() else everything.columns(varying)
         deviations = np.sqrt(data.column_squares / data.n_samples)
-        ranked = data.scaled(1 / deviations) if scale else data
         divisors = None
         if scale is True:
-            data = ranked
             divisors = np.ones(len(varying))
             divisors[varying] = deviations
-        return cls(X, data, ranked, varying, everything.mean, divisors, X.dtype)
+        judged = data
+        if robust:
+            clipped = as_matrix(clipped_columns(X))
+            judged = clipped if varying.all() else clipped.columns(varying)
+            check_varying(judged.column_squares, least=judged.n_features)
+        spreads = np.sqrt(judged.column_squares / judged.n_samples)
+        ranked = judged.scaled(1 / spreads) if scale else judged
+        if scale is True:
+            data, judged = data.scaled(1 / deviations) if robust else ranked, ranked
+        return cls(X, data, judged, ranked, varying, everything.mean, divisors, X.dtype)
 
-    def widen(self, values: FloatArray) -> FloatArray:
-        """Put values of the varying columns, along the last axis, at their places among all columns; zero elsewhere."""
-        wide = np.zeros((*values.shape[:-1], len(self.varying)))
+    def widen(self, values: FloatArray, elsewhere: float = 0.0) -> FloatArray:
+        """Put values of the varying columns, along the last axis, at their places among all columns."""
+        wide = np.full((*values.shape[:-1], len(self.varying)), elsewhere)
         wide[..., self.varying] = values
         return wide
 
@@ -90,8 +101,8 @@ class Selection:
         How relevant each varying column is; None stands for that of `relaxed`.
     ranked_by : str
         Which ranking the evidence preferred.
-    n_iter : int or None
-        Its passes over the data; None stands for the iterations of `relaxed`.
+    n_iter : int
+        Its passes over the data; zero stands for the iterations of `relaxed`.
     noise_path : NoisePath or None
         Relevances along rising noise, if that ranked the variables.
     """
@@ -104,5 +115,5 @@ class Selection:
     column_squares: FloatArray
     relevance: FloatArray | None = None
     ranked_by: str = "vem"
-    n_iter: int | None = None
+    n_iter: int = 0
     noise_path: NoisePath | None = None

@@ -1,20 +1,22 @@
 """The joint evidence: one set of loadings for all rows, integrated by Laplace's method.
 
 The paper integrates the loadings anew for every row, so that its evidence sees row norms only. Here they are shared:
-x_i,v = W y_i + noise, y_i ~ N(0, I), the scores integrated exactly, w_kj ~ N(0, 1/alpha^2), and the active variables have
-a noise variance of their own. The likelihood of W depends on the eigenvalues lambda_i of ``X_v'X_v/n`` alone; its maximum
-is PPCA: W = U diag(l)^(1/2) R with l_i = lambda_i - s, s the mean of the other eigenvalues, any rotation R.
+x_i,v = W y_i + noise, y_i ~ N(0, I), the scores integrated exactly, w_kj ~ N(0, 1/alpha^2), and the active variables
+have a noise variance of their own. The likelihood of W depends on the eigenvalues lambda_i of ``X_v'X_v/n`` alone;
+its maximum is PPCA: W = U diag(l)^(1/2) R with l_i = lambda_i - s, s the mean of the other eigenvalues, any rotation
+R.
 
 In the coordinates (U, sigma, R) of the singular value decomposition, sigma_i^2 = l_i, the volume element is
 
     dW = 2^-d prod_i sigma_i^(k-d) prod_{i<j} (sigma_i^2 - sigma_j^2) dU dsigma dR,
 
-R contributes the volume of the orthogonal group, 2^d prod_i pi^(i/2)/Gamma(i/2), the 2^d sign flips of (U, R) cancel the
-2^-d, and Gaussian integrals remain over the tangent space of U (Hessian of Minka, 2001) and over sigma, where the second
-derivative of the log likelihood is -2 n l_i / lambda_i^2. alpha is at its best given W, alpha^2 = k d / sum l_i.
+R contributes the volume of the orthogonal group, 2^d prod_i pi^(i/2)/Gamma(i/2), the 2^d sign flips of (U, R) cancel
+the 2^-d, and Gaussian integrals remain over the tangent space of U (Hessian of Minka, 2001) and over sigma, where the
+second derivative of the log likelihood is -2 n l_i / lambda_i^2. alpha is at its best given W, alpha^2 = k d / sum
+l_i.
 
-The support that a search over C(p, k) of them found pays log C(p, k): then a positive difference to the empty model, all
-of whose variables are noise, means that there is structure. Derivation and checks: docs/beyond.md.
+The support that a search over C(p, k) of them found pays log C(p, k): then a positive difference to the empty model,
+all of whose variables are noise, means that there is structure. Derivation and checks: docs/beyond.md.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from gsppca._typing import FloatArray
+from gsppca._typing import FloatArray, IntArray
 from gsppca.core.nested import SupportSpectrum
 
 
@@ -76,7 +78,7 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
 
 
 def _gaps_to_rest(top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:
-    """``sum_j log(lam_i - lam_j)`` over the eigenvalues known by their moments only, to second order around the mean."""
+    """``sum_j log(lam_i - lam_j)`` over eigenvalues known by their moments only, to second order."""
     if not spectrum.n_rest:
         return np.zeros(len(top))
     mean = spectrum.rest_sum / spectrum.n_rest
@@ -84,7 +86,7 @@ def _gaps_to_rest(top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:
     return spectrum.n_rest * np.log(top - mean) - spread / (2 * (top - mean) ** 2)
 
 
-def log_choices(n_features: int, sizes: FloatArray) -> FloatArray:
-    """log C(p, min(k, p/2)): what a support pays for having been searched among all of its size."""
+def log_choices(n_features: int, sizes: IntArray) -> FloatArray:
+    """Log C(p, min(k, p/2)): what a support pays for having been searched among all of its size."""
     k = np.minimum(sizes, n_features / 2)
     return gammaln(n_features + 1) - gammaln(k + 1) - gammaln(n_features - k + 1)

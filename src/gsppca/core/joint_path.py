@@ -2,9 +2,9 @@
 
 Two models of the noise. *Common*: the variables share their units, those outside the support one variance, as in the
 paper. *Own*: every variable has a noise variance of its own, v_k outside the support and psi_k inside; standardised
-columns, psi_k = v_k, are the simplest case. Dividing column k by sqrt(psi_k) makes the active noise isotropic again, at
-the price of the Jacobian -n/2 log psi_k, so that both take the same evidence of a bare spectrum (`core.joint`). A psi_k that
-differs from v_k is one more fitted number, and pays log(n)/2.
+columns, psi_k = v_k, are the simplest case. Dividing column k by sqrt(psi_k) makes the active noise isotropic again,
+at the price of the Jacobian -n/2 log psi_k, so that both take the same evidence of a bare spectrum (`core.joint`). A
+psi_k that differs from v_k is one more fitted number, and pays log(n)/2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Spectra of the nested supports of a ranking, from the Gram matrix of whichever side is smaller.
 
-The Gram matrices of the supports that have fewer variables than samples are corners of one; those of the larger supports,
-taken over the samples, grow by the columns that join. So all of them cost one product with the data, and each spectrum a
-decomposition of the smaller side: in full while it is small, else the leading eigenvalues and the moments of the rest.
+The Gram matrices of the supports that have fewer variables than samples are corners of one; those of the larger
+supports, taken over the samples, grow by the columns that join. So all of them cost one product with the data, and
+each spectrum a decomposition of the smaller side: in full while it is small, else the leading eigenvalues and the
+moments of the rest.
 """
 
 from __future__ import annotations

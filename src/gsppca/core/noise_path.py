@@ -1,8 +1,8 @@
-"""Ranking by the noise path: at what noise level does a variable die?
+"""Ranking by the noise path: the noise level at which each variable dies.
 
-Every variable k gets a variance a_k of its own for its loadings (automatic relevance determination), w_kj ~ N(0, a_k),
-and the noise variance tau is not estimated but held, and raised geometrically until no variable is left. This is the
-sparsity path of the model under tempering; the score of a variable is the log noise level at which it dies.
+Every variable k gets a variance a_k of its own for its loadings (automatic relevance determination), w_kj ~ N(0,
+a_k), and the noise variance tau is not estimated but held, and raised geometrically until no variable is left. This
+is the sparsity path of the model under tempering; the score of a variable is the log noise level at which it dies.
 
 At a level tau, with G = X'(XA) the only pass over the data, in the eigenbasis of the scores' second moment,
 
@@ -120,9 +120,7 @@ def row_variances(start: FloatArray, response: FloatArray, precision: FloatArray
     return a
 
 
-def _factor_step(
-    matrix: Matrix, loadings: FloatArray, moment: FloatArray, tau: float
-) -> tuple[FloatArray, FloatArray]:
+def _factor_step(matrix: Matrix, loadings: FloatArray, moment: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
     """Return ``Y / tau``, shape (d, p), and g, in the eigenbasis of the scores' second moment; one pass."""
     d = len(loadings)
     score_cov = np.linalg.inv(np.eye(d) + moment / tau)

@@ -1,8 +1,8 @@
-"""Re-ranking given a support: which variables do its factors explain?
+"""Re-ranking given a support, by what its factors explain of every variable.
 
-A ranking is made before anything is known of the support. Once one is found, PPCA on it gives factors that the variables
-outside had no part in; every variable is ranked again by the sum of squares that these factors explain. A member must not
-explain itself: its factors are those of the other members, the same loadings without its row.
+A ranking is made before anything is known of the support. Once one is found, PPCA on it gives factors that the
+variables outside had no part in; every variable is ranked again by the sum of squares that these factors explain. A
+member must not explain itself: its factors are those of the other members, the same loadings without its row.
 
 With loadings W (rows w_k) and noise s on the support, M = W'W + s I, B = X_v W: the factors without k are
 

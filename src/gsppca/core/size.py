@@ -23,7 +23,8 @@ def log_size_prior(prior: SizePrior, sizes: IntArray, n_samples: int, n_features
     ----------
     prior : {"uniform", "search", "sparse"} or callable
         "uniform" prefers no size. "search" charges half of log C(p, k), for having looked for the support among all
-        of its size: paying all of it, as if each had been tried, ends with too few variables when samples are few. "sparse" makes every variable active with a probability rho such that more than
+        of its size: paying all of it, as if each had been tried, ends with too few variables when samples are few.
+        "sparse" makes every variable active with a probability rho such that more than
         `n_samples` are active with probability 5 %, as the authors describe it; it is uniform where this would leave
         rho above one half, or p <= n. A callable gets a size and returns its log prior.
     """

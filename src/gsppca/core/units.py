@@ -1,9 +1,10 @@
 """Do the variables share their units? Answered by the spread of their variances.
 
-Independent Gaussian noise of one variance gives column variances whose logarithms spread by sqrt(2/(n-1)). If the bulk of
-the columns spreads as little, a larger variance means signal, and comparing variances is worth a lot. If it spreads more
-(other units, other noise levels, heavy tails) or less (standardised columns), variances say nothing about structure,
-and only what columns share does. Relevant variables have larger variances, so the lower half is measured.
+Independent Gaussian noise of one variance gives column variances whose logarithms spread by sqrt(2/(n-1)). If the
+bulk of the columns spreads as little, a larger variance means signal, and comparing variances is worth a lot. If it
+spreads more (other units, other noise levels, heavy tails) or less (standardised columns), variances say nothing
+about structure, and only what columns share does. Relevant variables have larger variances, so the lower half is
+measured.
 """
 
 from __future__ import annotations
