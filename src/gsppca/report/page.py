@@ -64,7 +64,9 @@ def python_call(model: Any) -> str:
     """Return the Python that fits the same model again."""
     parameters = model.get_params(deep=False)
     defaults = type(model)().get_params(deep=False)
-    changed = ", ".join(f"{name}={value!r}" for name, value in parameters.items() if repr(value) != repr(defaults[name]))
+    changed = ", ".join(
+        f"{name}={value!r}" for name, value in parameters.items() if repr(value) != repr(defaults[name])
+    )
     name = type(model).__name__
     return f"from gsppca import {name}\n\nmodel = {name}({changed}).fit(X)"
 

@@ -31,7 +31,7 @@ class Scores:
     sample_names : list of str or None
         Names of the samples drawn.
     groups : list of str
-        Names of the groups, the largest first; empty without labels, or with numbers for labels.
+        Names of the groups, in their order; empty without labels, or with numbers for labels.
     group : ndarray of shape (n_drawn,) or None
         Position of each sample's group.
     numbers : ndarray of shape (n_drawn,) or None
@@ -84,17 +84,21 @@ def drawn_rows(scores: FloatArray, most: int = MAX_SAMPLES) -> IntArray:
 
 
 def grouped(labels: Any) -> tuple[list[str], IntArray]:
-    """Return group names, the largest group first, and the position of every label's group.
+    """Return group names in their order, and the position of every label's group.
 
     Beyond `MAX_GROUPS` groups the smallest ones become one, named by how many they are.
     """
-    names, inverse, counts = np.unique([str(label) for label in labels], return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    position = np.empty(len(order), dtype=int)
-    position[order] = np.arange(len(order))
-    ordered = [str(name) for name in names[order]]
-    if len(ordered) > MAX_GROUPS:
-        kept = MAX_GROUPS - 1
-        ordered = [*ordered[:kept], f"{len(ordered) - kept} other labels"]
-        position = np.minimum(position, kept)
-    return ordered, position[inverse]
+    values, inverse, counts = np.unique(_sortable(labels), return_inverse=True, return_counts=True)
+    names = [str(value) for value in values]
+    if len(names) <= MAX_GROUPS:
+        return names, inverse
+    largest = np.sort(np.argsort(-counts, kind="stable")[: MAX_GROUPS - 1])
+    position = np.full(len(names), len(largest))
+    position[largest] = np.arange(len(largest))
+    return [*(names[i] for i in largest), f"{len(names) - len(largest)} other labels"], position[inverse]
+
+
+def _sortable(labels: Any) -> Any:
+    """Labels that sort as people expect: numbers by value, all else as text."""
+    values = np.asarray(labels)
+    return values if values.dtype.kind in "biufU" else np.array([str(label) for label in labels])

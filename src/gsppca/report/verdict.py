@@ -30,7 +30,7 @@ def verdict(content: Content, model: Any) -> list[str]:
     if no_structure(model):
         return ["No common structure stands out of the noise: " + RIGHT_WRONG + "."]
     by_evidence = isinstance(model.n_features_to_select, str)
-    share = f"{count(size, 'variable')} of {p:,} ({size / p:.0%})"
+    share = f"{size:,} of {p:,} variables ({size / p:.0%})"
     if not by_evidence:
         first = f"{share} were selected, as asked for; they are the best-ranked ones."
     elif size == p:
@@ -63,7 +63,9 @@ def _certainty(content: Content, by_evidence: bool) -> list[str]:
             return [f"The evidence by itself would choose {best:,}."]
         return [f"The evidence by itself would choose {best:,}: a log evidence higher by {loss:,.1f}."]
     if low == high:
-        return ["The evidence is clear about their number: every other size evaluated is at least 20 times less likely."]
+        return [
+            "The evidence is clear about their number: every other size evaluated is at least 20 times less likely."
+        ]
     return [f"The evidence hardly tells sizes from {low:,} to {high:,} apart; the slider shows what each would select."]
 
 

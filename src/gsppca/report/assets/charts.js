@@ -8,7 +8,9 @@ report.charts = (() => {
   const BUDGET = 1500; // points of a curve
   const HEATMAP_ROWS = 40;
   const touch = window.matchMedia("(pointer: coarse)").matches;
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+  // Named one by one: plotly's own choice has a button that would send the data away.
+  const config = { responsive: true, displaylogo: false,
+    modeBarButtons: [["toImage"], ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
   const element = (id) => document.getElementById(id);
   const drawn = [];
 
@@ -22,7 +24,14 @@ report.charts = (() => {
   const axis = (title, more) => ({
     title: { text: title, standoff: 8 }, gridcolor: "#e8ebef", zeroline: false, linecolor: "#c5cad2", automargin: true, ...more,
   });
-  const sizeAxis = (title) => axis(title, { range: [data.nRanked > 60 ? 0 : 0.5, data.nRanked + 0.5], tickformat: ",d" });
+  // A few chosen out of very many would stand in one pixel of a linear axis.
+  const logarithmic = data.nRanked > 500 && data.nSelected < data.nRanked / 20;
+  const inAxis = (size) => (logarithmic ? Math.log10(size) : size);
+  const fromAxis = (value) => (logarithmic ? 10 ** value : value);
+  const whole = [logarithmic ? -0.05 : data.nRanked > 60 ? 0 : 0.5, inAxis(data.nRanked + 0.5) + (logarithmic ? 0.03 : 0)];
+  const sizeAxis = (title) => axis(title, logarithmic
+    ? { type: "log", range: whole, tickformat: ",d", dtick: 1 }
+    : { range: whole, tickformat: ",d" });
   const at = (size) => ({ type: "line", x0: size, x1: size, y0: 0, y1: 1, yref: "paper", line: { color: MARK, width: 2, dash: "dash" } });
 
   function plot(id, traces, how) {
@@ -33,7 +42,8 @@ report.charts = (() => {
   // Plotly tells of a zoom as range[0] and range[1], of going back as autorange.
   function onZoom(id, redraw) {
     element(id).on("plotly_relayout", (event) => {
-      if ("xaxis.range[0]" in event) redraw(event["xaxis.range[0]"], event["xaxis.range[1]"]);
+      if ("xaxis.range[0]" in event) redraw(fromAxis(event["xaxis.range[0]"]), fromAxis(event["xaxis.range[1]"]));
+      else if ("xaxis.range" in event) redraw(...event["xaxis.range"].map(fromAxis));
       else if (event["xaxis.autorange"]) redraw(-Infinity, Infinity);
     });
   }
@@ -47,7 +57,7 @@ report.charts = (() => {
   function evidenceCurve(from, to) {
     const sizes = data.evidenceSizes;
     const first = Math.max(lowerBound(sizes, from) - 1, 0), last = Math.min(lowerBound(sizes, to) + 1, sizes.length);
-    const kept = new Set(thin(data.evidence, first, last, BUDGET));
+    const kept = new Set(thin(data.evidence, first, last, BUDGET, logarithmic));
     const chosen = lowerBound(sizes, data.nSelected);
     for (let i = Math.max(chosen - 3, first); i < Math.min(chosen + 4, last); i += 1) kept.add(i);
     const positions = [...kept].sort((a, b) => a - b);
@@ -71,10 +81,24 @@ report.charts = (() => {
       hovermode: "x", xaxis: sizeAxis("number of variables"), yaxis: axis("log evidence − best", { tickformat: ",~r" }), shapes: [at(data.nSelected)],
     }));
     element("evidence").on("plotly_click", (event) => choose(event.points[0].x));
+    element("evidence-near").addEventListener("click", () => zoomEvidence(true));
+    element("evidence-all").addEventListener("click", () => zoomEvidence(false));
     onZoom("evidence", (from, to) => {
       const { x, y, text } = evidenceCurve(from, to);
       Plotly.restyle("evidence", { x: [x], y: [y], text: [text] }, [0]);
     });
+  }
+
+  // To the sizes from half to twice the one on the slider, and their evidence; or to everything.
+  function zoomEvidence(near) {
+    const size = Number(element("size-number").value), sizes = data.evidenceSizes;
+    if (!near) { Plotly.relayout("evidence", { "xaxis.range": whole, "yaxis.autorange": true }); return; }
+    const [from, to] = [Math.max(Math.min(size / 2, size - 5), 0.9), Math.min(Math.max(2 * size, size + 5), data.nRanked + 0.5)];
+    const part = Array.from(data.evidence.subarray(lowerBound(sizes, from), lowerBound(sizes, to)), (value) => value - data.bestEvidence);
+    const [low, high] = part.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+    const pad = 0.06 * (high - low) || 1;
+    const range = part.length ? { "yaxis.range": [low - pad, high + pad] } : {};
+    Plotly.relayout("evidence", { "xaxis.range": [inAxis(from), inAxis(to)], ...range });
   }
 
   function drawExplained(choose) {
@@ -95,7 +119,7 @@ report.charts = (() => {
   let profileRange = [-Infinity, Infinity];
   function profile(size) {
     const first = Math.max(0, Math.floor(profileRange[0]) - 1), last = Math.min(data.nRanked, Math.ceil(profileRange[1]));
-    const positions = thin(data.relevance, first, last, BUDGET);
+    const positions = thin(data.relevance, first, last, BUDGET, logarithmic);
     saysThinned("relevance-caption", positions.length, last - first, "variables");
     const part = (keep) => {
       const kept = positions.filter(keep);
@@ -108,7 +132,7 @@ report.charts = (() => {
   const barred = data.nRanked <= 150;
   function drawRelevance(size) {
     const look = (colour) => (barred
-      ? { type: "bar", marker: { color: colour } }
+      ? { type: "bar", textposition: "none", marker: { color: colour } }
       : { mode: "lines", fill: "tozeroy", line: { color: colour, width: 1 }, fillcolor: colour });
     plot("relevance", profile(size).map((part, i) => ({ ...part, ...look(i ? OTHER : SELECTED), hoverinfo: "text" })),
       layout({ barmode: "overlay", bargap: 0.25, xaxis: sizeAxis("rank of the variable"), yaxis: axis("relevance", { rangemode: "tozero" }) }));
@@ -156,7 +180,7 @@ report.charts = (() => {
     const show = () => {
       const [i, j] = [Number(xChoice.value), nAxes < 2 ? null : Number(yChoice.value)];
       const how = layout({
-        dragmode: touch ? false : "pan", showlegend: group !== null, legend: { orientation: "h", y: -0.18, itemsizing: "constant" },
+        dragmode: touch ? false : "pan", showlegend: group !== null, margin: { l: 64, r: 16, t: 32, b: 64 }, legend: { orientation: "h", y: -0.2, yanchor: "top", itemsizing: "constant" },
         xaxis: axis(componentTitle(i), { zeroline: true, zerolinecolor: "#c5cad2" }),
         yaxis: axis(j === null ? "" : componentTitle(j), { zeroline: true, zerolinecolor: "#c5cad2", showticklabels: j !== null }),
       });
@@ -181,13 +205,13 @@ report.charts = (() => {
     const components = Array.from({ length: d }, (_, j) => j);
     const z = shown.map((k) => components.map((j) => loading(j, k)));
     const most = Math.max(...z.flat().map(Math.abs));
-    element("loadings").style.height = `${90 + 20 * Math.max(shown.length, 4)}px`;
+    element("loadings").style.height = `${112 + 20 * Math.max(shown.length, 4)}px`;
     plot("loadings", [{
       type: "heatmap", z, x: components.map((j) => j + 1), y: shown.map((_, i) => i), zmin: -most, zmax: most, colorscale: DIVERGING,
       hoverinfo: "text", xgap: 1, ygap: 1, colorbar: { thickness: 12 },
       text: shown.map((k) => components.map((j) => `${plain(data.names[k])}<br>component ${j + 1}: ${decimals(loading(j, k), 3)}`)),
     }], layout({
-      dragmode: false, margin: { l: 20, r: 10, t: 10, b: 48 }, xaxis: axis("component", { dtick: d > 15 ? 5 : 1, showgrid: false }),
+      dragmode: false, margin: { l: 20, r: 10, t: 32, b: 48 }, xaxis: axis("component", { dtick: d > 15 ? 5 : 1, showgrid: false }),
       // Positions, not names, are the categories: two variables may have one name.
       yaxis: axis("", { autorange: "reversed", showgrid: false, tickvals: shown.map((_, i) => i), ticktext: shown.map((k) => plain(data.names[k], 18)) }),
     }));

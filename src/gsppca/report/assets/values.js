@@ -52,13 +52,18 @@ const report = (() => {
     return k < data.nSelected ? data.loadings[component * data.nSelected + k] : NaN;
   }
 
-  // Least and most of every stretch, so that no peak is lost: at most about `budget` positions between two of them.
-  function thin(values, first, last, budget) {
+  // Least and most of every stretch, so that no peak is lost: about `budget` positions from `first` to before `last`.
+  // The stretches are equally long, or on a logarithmic axis look so.
+  function thin(values, first, last, budget, logarithmic) {
     const count = last - first;
     if (count <= budget) return Array.from({ length: Math.max(count, 0) }, (_, i) => first + i);
     const stretches = Math.floor(budget / 2), kept = new Set([first, last - 1]);
+    const edge = (s) => Math.floor(logarithmic
+      ? (first + 1) * ((last + 1) / (first + 1)) ** (s / stretches) - 1
+      : first + (s * count) / stretches);
     for (let s = 0; s < stretches; s += 1) {
-      const from = first + Math.floor((s * count) / stretches), to = first + Math.floor(((s + 1) * count) / stretches);
+      const [from, to] = [edge(s), edge(s + 1)];
+      if (from === to) continue;
       let low = from, high = from;
       for (let i = from; i < to; i += 1) {
         if (values[i] < values[low]) low = i;
@@ -78,7 +83,7 @@ const report = (() => {
 
   const minus = (text) => text.replace("-", "−");
   const integer = (value) => value.toLocaleString("en-US");
-  const percent = (value) => `${(100 * value).toFixed(1)} %`;
+  const percent = (value) => `${(100 * value).toFixed(1)}%`;
   const decimals = (value, digits) =>
     Number.isNaN(value) ? "–" : minus(value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 
