@@ -169,17 +169,27 @@ def _frame(model: Any, X: Any) -> Frame | None:
         return known
     X = check_data(model, X, reset=False)
     frame = Frame.of(X, model._scale())
-    squares, stored = frame.data.column_squares, model._selection.column_squares
-    if squares.shape != stored.shape or not np.allclose(squares, stored, atol=0):
+    if not _is_data_of_fit(model, frame):
         raise ValueError(
-            "X is not the data of fit: its columns have other variances. Give the X of fit, or leave X out; the "
-            "report then lacks the parts that need the data."
+            "X is not the data of fit: its columns have other means or variances. Give the X of fit, or leave X out; "
+            "the report then lacks the parts that need the data."
         )
     return frame
 
 
+def _is_data_of_fit(model: Any, frame: Frame) -> bool:
+    squares, stored = frame.data.column_squares, model._selection.column_squares
+    if squares.shape != stored.shape or not np.allclose(squares, stored, atol=0):
+        return False
+    # Standardised columns all have one sum of squares: their means and scales know them, where the model keeps them.
+    for found, kept in ((frame.mean, getattr(model, "mean_", None)), (frame.scale, getattr(model, "scale_", None))):
+        if found is not None and kept is not None and not np.allclose(found, kept, rtol=1e-5, atol=1e-5 * np.ptp(kept)):
+            return False
+    return True
+
+
 def _components(model: Any, frame: Frame | None) -> tuple[FloatArray | None, FloatArray | None]:
-    """Axes over all columns and their explained variance ratios: the model's, or for a selector those of its support."""
+    """Axes over all columns and their explained variance ratios; for a selector those of PCA on its support."""
     if hasattr(model, "components_"):
         return np.asarray(model.components_, dtype=float), np.asarray(model.explained_variance_ratio_, dtype=float)
     if frame is None or not model.support_.any():

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import platform
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -47,7 +47,7 @@ def render(content: Content, model: Any, command: str | None, settings: Mapping[
         given_command=command is not None,
         settings=all_settings(model, settings),
         versions=versions(),
-        written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         policy=f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:",
         style=asset("report.css"),
         scripts=scripts,
@@ -64,11 +64,10 @@ def python_call(model: Any) -> str:
     """Return the Python that fits the same model again."""
     parameters = model.get_params(deep=False)
     defaults = type(model)().get_params(deep=False)
-    changed = ", ".join(
-        f"{name}={value!r}" for name, value in parameters.items() if repr(value) != repr(defaults[name])
-    )
+    changed = {name: value for name, value in parameters.items() if repr(value) != repr(defaults[name])}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     name = type(model).__name__
-    return f"from gsppca import {name}\n\nmodel = {name}({changed}).fit(X)"
+    return f"from gsppca import {name}\n\nmodel = {name}({arguments}).fit(X)"
 
 
 def all_settings(model: Any, given: Mapping[str, Any] | None) -> list[tuple[str, str]]:

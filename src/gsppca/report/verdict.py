@@ -11,7 +11,6 @@ from gsppca.report.content import Content
 
 AS_GOOD = 3.0  # log evidence below the best that is no reason to prefer it: odds of 20 to 1
 MISSES = 15  # variables below the cut that are listed
-RIGHT_WRONG = "the selection may mean nothing"
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ def verdict(content: Content, model: Any) -> list[str]:
     """Return sentences that say what was found, the most important first."""
     size, p = content.n_selected, content.n_ranked
     if no_structure(model):
-        return ["No common structure stands out of the noise: " + RIGHT_WRONG + "."]
+        return ["No common structure stands out of the noise: the selection may mean nothing."]
     by_evidence = isinstance(model.n_features_to_select, str)
     share = f"{size:,} of {p:,} variables ({size / p:.0%})"
     if not by_evidence:
@@ -63,9 +62,7 @@ def _certainty(content: Content, by_evidence: bool) -> list[str]:
             return [f"The evidence by itself would choose {best:,}."]
         return [f"The evidence by itself would choose {best:,}: a log evidence higher by {loss:,.1f}."]
     if low == high:
-        return [
-            "The evidence is clear about their number: every other size evaluated is at least 20 times less likely."
-        ]
+        return ["The evidence is clear about their number: every other size is at least 20 times less likely."]
     return [f"The evidence hardly tells sizes from {low:,} to {high:,} apart; the slider shows what each would select."]
 
 
@@ -85,8 +82,8 @@ def cautions(content: Content, model: Any) -> list[str]:
         found.append(f"{count(content.n_constant, 'constant column')} took no part.")
     if content.n_selected < model.n_latent_:
         found.append(
-            f"Fewer variables ({content.n_selected}) than latent dimensions ({model.n_latent_}) are selected: there are "
-            "as many components as variables, and they hold all of their variance."
+            f"Fewer variables ({content.n_selected}) than latent dimensions ({model.n_latent_}) are selected: there "
+            "are as many components as variables, and they hold all of their variance."
         )
     return found
 

@@ -32,6 +32,7 @@ report.charts = (() => {
   const sizeAxis = (title) => axis(title, logarithmic
     ? { type: "log", range: whole, tickformat: ",d", dtick: 1 }
     : { range: whole, tickformat: ",d" });
+  const chosen = Math.max(data.nSelected, 1);
   const at = (size) => ({ type: "line", x0: size, x1: size, y0: 0, y1: 1, yref: "paper", line: { color: MARK, width: 2, dash: "dash" } });
 
   function plot(id, traces, how) {
@@ -58,8 +59,8 @@ report.charts = (() => {
     const sizes = data.evidenceSizes;
     const first = Math.max(lowerBound(sizes, from) - 1, 0), last = Math.min(lowerBound(sizes, to) + 1, sizes.length);
     const kept = new Set(thin(data.evidence, first, last, BUDGET, logarithmic));
-    const chosen = lowerBound(sizes, data.nSelected);
-    for (let i = Math.max(chosen - 3, first); i < Math.min(chosen + 4, last); i += 1) kept.add(i);
+    const here = lowerBound(sizes, data.nSelected);
+    for (let i = Math.max(here - 3, first); i < Math.min(here + 4, last); i += 1) kept.add(i);
     const positions = [...kept].sort((a, b) => a - b);
     saysThinned("evidence-caption", positions.length, last - first, "evaluated sizes");
     return {
@@ -78,7 +79,7 @@ report.charts = (() => {
       line: { color: SELECTED, width: 2 }, marker: { size: 5 } };
     const dot = { x: [], y: [], mode: "markers", hoverinfo: "skip", marker: { color: MARK, size: 11 } };
     plot("evidence", [curve, dot], layout({
-      hovermode: "x", xaxis: sizeAxis("number of variables"), yaxis: axis("log evidence − best", { tickformat: ",~r" }), shapes: [at(data.nSelected)],
+      hovermode: "x", xaxis: sizeAxis("number of variables"), yaxis: axis("log evidence − best", { tickformat: ",~r" }), shapes: [at(chosen)],
     }));
     element("evidence").on("plotly_click", (event) => choose(event.points[0].x));
     element("evidence-near").addEventListener("click", () => zoomEvidence(true));
@@ -109,7 +110,7 @@ report.charts = (() => {
         hoverinfo: "text", text: sizes.map((size, i) => `${integer(size)} variables<br>${percent(values[i])} of the variance`) },
       { x: [], y: [], mode: "markers", hoverinfo: "skip", marker: { color: MARK, size: 11 } },
     ], layout({ hovermode: "x", xaxis: sizeAxis("number of variables"),
-      yaxis: axis("explained variance", { tickformat: ".0%", rangemode: "tozero" }), shapes: [at(data.nSelected)] }));
+      yaxis: axis("explained variance", { tickformat: ".0%", rangemode: "tozero" }), shapes: [at(chosen)] }));
     element("explained").on("plotly_click", (event) => choose(event.points[0].x));
     element("explained-caption").textContent = every
       ? "Exact at every size."

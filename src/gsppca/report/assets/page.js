@@ -54,7 +54,7 @@
     choose(current + KEYS[event.key]);
   });
   slider.addEventListener("input", () => choose(toSize(slider.value)));
-  number.addEventListener("change", () => choose(Number(number.value)));
+  number.addEventListener("change", () => { if (number.value) choose(Number(number.value)); });
   element("size-reset").addEventListener("click", () => choose(Math.max(data.nSelected, 1)));
 
   slider.value = toPosition(current);
