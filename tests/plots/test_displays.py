@@ -116,7 +116,7 @@ def test_loadings(model, ax):
     order = np.argsort(model.ranking_)[: model.n_selected_]
     np.testing.assert_array_equal(ax.images[0].get_array(), model.components_[:, order].T)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [names[k] for k in order]
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "3"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1", "2"]
     low, high = ax.images[0].get_clim()
     assert -low == high == np.abs(model.components_).max()
 
@@ -144,7 +144,7 @@ def test_biplot(model, ax, data):
     arrows = [text for text in ax.texts if text.arrow_patch is not None]
     np.testing.assert_allclose([arrow.xy for arrow in arrows], display.scale_ * pair[longest])
     assert [text.get_text() for text in ax.texts if text.arrow_patch is None] == display.names
-    assert ax.get_xlabel() == f"component 3 ({model.explained_variance_ratio_[2]:.1%})"
+    assert ax.get_xlabel() == f"component 2 ({model.explained_variance_ratio_[2]:.1%})"
 
 
 def test_biplot_of_numbers_has_a_scale(model, ax, data):

@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import csv
 import json
+import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
+
+from gsppca import GSPPCA, GSPPCASelector
+from gsppca.report import write_report
 
 from .conftest import HOSTILE, HOSTILE_LABEL
 
@@ -223,7 +228,7 @@ def test_the_download_has_the_numbers_of_the_model(browser, hostile, tmp_path):
     np.testing.assert_array_equal(
         [float(row["log_evidence"]) for row in rows], model.evidence_path_.log_evidence[: model.n_selected_]
     )
-    loadings = [[float(row[f"loading_{j}"]) for j in (1, 2, 3)] for row in rows]
+    loadings = [[float(row[f"gsppca{j}"]) for j in range(3)] for row in rows]
     np.testing.assert_allclose(loadings, model.components_[:, order].T, rtol=1e-6)
 
 
@@ -293,3 +298,47 @@ def test_print(browser, hostile):
     assert browser.execute_script("return window.seen") == [640, False, None, True]
     assert pdf.startswith(b"%PDF")
     assert len(pdf) > 20_000
+
+
+def pure_noise():
+    return np.random.default_rng(0).normal(size=(30, 20))
+
+
+def one_factor():
+    X = pure_noise()
+    X[:, :6] += 3 * np.random.default_rng(1).normal(size=(30, 1))
+    return X
+
+
+def without_selection(X):
+    """A model that says it found nothing, and selects nothing."""
+    model = GSPPCA(1).fit(X)
+    model.support_[:] = False
+    model.n_selected_, model.supported_ = 0, False
+    model.components_, model.explained_variance_ratio_ = np.zeros((0, 20)), np.zeros(0)
+    return model
+
+
+ODD = {
+    "one component": lambda: GSPPCA(1).fit(one_factor()),
+    "one variable": lambda: GSPPCA(2).fit(one_factor()).choose(1),
+    "all variables": lambda: GSPPCA(2).fit(one_factor()).choose(20),
+    "no data": lambda: pickle.loads(pickle.dumps(GSPPCASelector(2).fit(one_factor()))),
+    "two variables": lambda: GSPPCA(1).fit(one_factor()[:, [0, 7]]),
+    "single precision, sparse": lambda: GSPPCA(2).fit(csr_matrix(one_factor().astype(np.float32))),
+    "no structure": lambda: without_selection(pure_noise()),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_models(browser, tmp_path, kind):
+    model = ODD[kind]()
+    open_report(browser, write_report(model, tmp_path / "report.html"))
+    assert browser.get_log("browser") == []
+    assert len(table_names(browser)) == model.n_selected_
+    element(browser, "#size-slider").send_keys(Keys.END)
+    settled(browser)
+    assert len(table_names(browser)) == model.n_features_in_
+    assert browser.get_log("browser") == []
+    missing = browser.execute_script("return document.querySelectorAll('.missing').length")
+    assert missing == {"no data": 2, "no structure": 2}.get(kind, 0)

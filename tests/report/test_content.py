@@ -97,6 +97,17 @@ def test_without_data_what_needs_it_is_missing_and_the_data_brings_it_back(facto
     np.testing.assert_allclose(full.scores.values, model.transform(X), atol=1e-12)
     with pytest.raises(ValueError, match="X is not the data of fit"):
         collect(loaded, X * 2)
+    with pytest.raises(ValueError, match=r"X must be the data of fit, of shape \(40, 25\), got shape \(40, 3\)"):
+        collect(model, X[:, :3])
+
+
+def test_names_set_after_the_fit_need_no_named_data(factor_data):
+    X, _ = factor_data(0)
+    model = GSPPCA(3).fit(X)
+    model.feature_names_in_ = np.array([f"g{k}" for k in range(25)], dtype=object)
+    content = collect(pickle.loads(pickle.dumps(model)), X)
+    assert content.names[0] == f"g{np.argmin(model.ranking_)}"
+    assert content.scores is not None
 
 
 def test_what_is_misaligned_is_named(factor_data):
@@ -129,6 +140,9 @@ def test_verdicts(factor_data):
     said = " ".join(verdict(collect(asked), asked))
     assert "as asked for" in said
     assert f"The evidence by itself would choose {size}" in said
+    path = model.evidence_path_
+    object.__setattr__(path, "log_evidence_empty", path.log_evidence.max() - 12.5)
+    assert "higher by 12.5" in verdict(collect(model), model)[-1]
     model.supported_ = False
     assert verdict(collect(model), model)[0].startswith("No common structure")
     X[:, ~support] = 0

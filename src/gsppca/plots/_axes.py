@@ -72,8 +72,8 @@ def literal(name: str, longest: int = 24) -> str:
 
 
 def component_label(j: int, ratios: Any = None) -> str:
-    """Name of a component, counted from one, with its share of the variance."""
-    return f"component {j + 1}" + ("" if ratios is None else f" ({ratios[j]:.1%})")
+    """Name of a component, counted from zero as in `get_feature_names_out`, with its share of the variance."""
+    return f"component {j}" + ("" if ratios is None else f" ({ratios[j]:.1%})")
 
 
 def check_components(model: Any) -> None:

@@ -65,7 +65,7 @@ class BiplotDisplay(Display):
         scores: ArrayLike,
         loadings: ArrayLike,
         names: Sequence[str],
-        axis_labels: tuple[str, str] = ("component 1", "component 2"),
+        axis_labels: tuple[str, str] = ("component 0", "component 1"),
         labels: ArrayLike | None = None,
     ):
         self.scores = np.asarray(scores, dtype=float)

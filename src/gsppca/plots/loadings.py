@@ -78,7 +78,7 @@ class LoadingsDisplay(Display):
         self.image_ = ax.imshow(self.loadings, cmap=DIVERGING, vmin=-most, vmax=most, aspect="auto")
         step = 1 if columns <= 15 else 5
         shown = range(0, columns, step)
-        ax.set_xticks(shown, [str(j + 1) for j in shown])
+        ax.set_xticks(shown, [str(j) for j in shown])
         ax.set_yticks(range(rows), [literal(name) for name in self.names], fontsize=9 if rows <= 24 else 7)
         # White lines between the cells.
         ax.set_xticks(np.arange(0.5, columns - 1), minor=True)

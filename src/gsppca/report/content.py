@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -162,12 +163,17 @@ def _names(argument: str, values: Sequence[Any] | None, count: int, what: str) -
 
 def _frame(model: Any, X: Any) -> Frame | None:
     """The training data: that given, else that which the model still refers to."""
-    known = model._selection.frame
+    known: Frame | None = model._selection.frame
+    if known is not None:
+        if X is not None and tuple(X.shape) != tuple(known.source.shape):
+            raise ValueError(f"X must be the data of fit, of shape {known.source.shape}, got shape {X.shape}.")
+        return known
     if X is None:
-        return known
-    if known is not None and X is known.source:
-        return known
-    X = check_data(model, X, reset=False)
+        return None
+    with warnings.catch_warnings():
+        # The names of the columns are not used here: the values are compared below.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        X = check_data(model, X, reset=False)
     frame = Frame.of(X, model._scale())
     if not _is_data_of_fit(model, frame):
         raise ValueError(

@@ -72,8 +72,9 @@ def python_call(model: Any) -> str:
 
 def all_settings(model: Any, given: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the caller's settings and the parameters of the model, as text."""
-    pairs = [(str(name), str(value)) for name, value in (given or {}).items()]
-    return pairs + [(name, repr(value)) for name, value in model.get_params(deep=False).items()]
+    parameters = model.get_params(deep=False)
+    own = [(str(name), str(value)) for name, value in (given or {}).items() if name not in parameters]
+    return own + [(name, repr(value)) for name, value in parameters.items()]
 
 
 def versions() -> list[tuple[str, str]]:

@@ -42,12 +42,13 @@ def verdict(content: Content, model: Any) -> list[str]:
         everything = content.explained_at(p)
         beside = f"; with all variables it would be {everything:.1%}" if everything is not None and size < p else ""
         sentences.append(f"{held} of the total variance of all variables{beside}.")
-    return [*sentences, *_certainty(content, by_evidence)]
+    return [*sentences, *_certainty(content, by_evidence), *_against_noise(content)]
 
 
 def no_structure(model: Any) -> bool:
     """Whether the model itself says that it found nothing."""
-    return not bool(getattr(model, "supported_", True)) or bool(model._selection.relaxed.collapsed)
+    collapsed = getattr(getattr(model._selection, "relaxed", None), "collapsed", False)
+    return not bool(getattr(model, "supported_", True)) or bool(collapsed)
 
 
 def _certainty(content: Content, by_evidence: bool) -> list[str]:
@@ -66,11 +67,18 @@ def _certainty(content: Content, by_evidence: bool) -> list[str]:
     return [f"The evidence hardly tells sizes from {low:,} to {high:,} apart; the slider shows what each would select."]
 
 
+def _against_noise(content: Content) -> list[str]:
+    """How far the model is from one in which everything is noise, where the path knows that."""
+    empty = float(getattr(content.path, "log_evidence_empty", -np.inf))
+    here = content.evidence_at(content.n_selected) + float(content.path.log_evidence.max()) - empty
+    return [f"Against a model of noise alone its log evidence is higher by {here:,.1f}."] if np.isfinite(here) else []
+
+
 def cautions(content: Content, model: Any) -> list[str]:
     """Return what a reader should know before trusting the result."""
     found = []
-    relaxed = model._selection.relaxed
-    if not relaxed.converged and not relaxed.collapsed:
+    relaxed = getattr(model._selection, "relaxed", None)
+    if relaxed is not None and not relaxed.converged and not relaxed.collapsed:
         found.append(
             f"The variational EM did not settle in {relaxed.n_iter} iterations: the ranking may still change. "
             "Raise max_iter."

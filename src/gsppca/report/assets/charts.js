@@ -145,7 +145,7 @@ report.charts = (() => {
   }
 
   function componentTitle(j) {
-    return `component ${j + 1}` + (data.componentRatios ? ` (${percent(data.componentRatios[j])})` : "");
+    return `component ${j}` + (data.componentRatios ? ` (${percent(data.componentRatios[j])})` : "");
   }
 
   function scoreTraces(xAxis, yAxis) {
@@ -174,7 +174,7 @@ report.charts = (() => {
     const { nAxes, rows, nSamples, group } = data.scores;
     const [xChoice, yChoice] = [element("score-x"), element("score-y")];
     for (const choice of [xChoice, yChoice]) {
-      for (let j = 0; j < nAxes; j += 1) choice.add(new Option(`component ${j + 1}`, j));
+      for (let j = 0; j < nAxes; j += 1) choice.add(new Option(`component ${j}`, j));
     }
     yChoice.value = Math.min(1, nAxes - 1);
     element("score-tools").hidden = nAxes < 2;
@@ -208,9 +208,9 @@ report.charts = (() => {
     const most = Math.max(...z.flat().map(Math.abs));
     element("loadings").style.height = `${112 + 20 * Math.max(shown.length, 4)}px`;
     plot("loadings", [{
-      type: "heatmap", z, x: components.map((j) => j + 1), y: shown.map((_, i) => i), zmin: -most, zmax: most, colorscale: DIVERGING,
+      type: "heatmap", z, x: components, y: shown.map((_, i) => i), zmin: -most, zmax: most, colorscale: DIVERGING,
       hoverinfo: "text", xgap: 1, ygap: 1, colorbar: { thickness: 12 },
-      text: shown.map((k) => components.map((j) => `${plain(data.names[k])}<br>component ${j + 1}: ${decimals(loading(j, k), 3)}`)),
+      text: shown.map((k) => components.map((j) => `${plain(data.names[k])}<br>component ${j}: ${decimals(loading(j, k), 3)}`)),
     }], layout({
       dragmode: false, margin: { l: 20, r: 10, t: 32, b: 48 }, xaxis: axis("component", { dtick: d > 15 ? 5 : 1, showgrid: false }),
       // Positions, not names, are the categories: two variables may have one name.

@@ -25,7 +25,7 @@ report.table = (() => {
     data.inclusion && { key: "inclusion", title: "probability", num: true, value: (k) => data.inclusion[k], text: (k) => decimals(data.inclusion[k], 3) },
     { key: "evidence", title: "evidence", num: true, value: (k) => entryEvidence[k], text: (k) => decimals(entryEvidence[k], 1) },
     hasLoadings && { key: "loading", title: "largest loading", num: true, wide: true, value: (k) => (k < data.nSelected ? Math.abs(strongest(k)[1]) : NaN),
-      text: (k) => (k < data.nSelected ? `${decimals(strongest(k)[1], 3)} on ${strongest(k)[0] + 1}` : "–") },
+      text: (k) => (k < data.nSelected ? `${decimals(strongest(k)[1], 3)} on ${strongest(k)[0]}` : "–") },
   ].filter(Boolean);
 
   const most = data.relevance.reduce((best, value) => Math.max(best, value), 0) || 1;
@@ -90,7 +90,7 @@ report.table = (() => {
   function csv() {
     const components = hasLoadings ? Array.from({ length: data.nComponents }, (_, j) => j) : [];
     const titles = ["rank", "name", "column", "selected", "relevance", ...(data.inclusion ? ["inclusion_probability"] : []),
-      "log_evidence", ...components.map((j) => `loading_${j + 1}`)];
+      "log_evidence", ...components.map((j) => `gsppca${j}`)];
     const lines = matches().map((k) => [
       k + 1, quoted(data.names[k]), data.columns[k], k < state.size, number(data.relevance[k]),
       ...(data.inclusion ? [number(data.inclusion[k])] : []), number(evidenceAt(k + 1)), ...components.map((j) => single(loading(j, k))),
