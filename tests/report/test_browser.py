@@ -139,7 +139,8 @@ def test_the_slider_moves_everything(browser, hostile):
         explained = f"{at_size.explained_variance_ratio_.sum():.1%}"
         assert text(browser, "#card-explained") == explained
         assert text(browser, "#size-state").startswith(f"{explained} of the variance")
-        assert text(browser, "#card-selected").startswith(f"{wanted}")
+        assert text(browser, "#card-selected") == f"{wanted}"
+        assert text(browser, "#card-fitted") == f"selected (fitted: {model.n_selected_})"
         x, y, line, blue = browser.execute_script(
             "const e = document.getElementById('evidence'), r = document.getElementById('relevance');"
             "return [e.data[1].x[0], e.data[1].y[0], e.layout.shapes[0].x0, r.data[0].x.length]"

@@ -64,7 +64,8 @@ def _certainty(content: Content, by_evidence: bool) -> list[str]:
         return [f"The evidence by itself would choose {best:,}: a log evidence higher by {loss:,.1f}."]
     if low == high:
         return ["The evidence is clear about their number: every other size is at least 20 times less likely."]
-    return [f"The evidence hardly tells sizes from {low:,} to {high:,} apart; the slider shows what each would select."]
+    sizes = f"{low:,} and {high:,}" if high == low + 1 else f"from {low:,} to {high:,}"
+    return [f"The evidence hardly tells sizes {sizes} apart; the slider shows what each would select."]
 
 
 def _against_noise(content: Content) -> list[str]:

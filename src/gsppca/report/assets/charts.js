@@ -30,7 +30,7 @@ report.charts = (() => {
   const fromAxis = (value) => (logarithmic ? 10 ** value : value);
   const whole = [logarithmic ? -0.05 : data.nRanked > 60 ? 0 : 0.5, inAxis(data.nRanked + 0.5) + (logarithmic ? 0.03 : 0)];
   const sizeAxis = (title) => axis(title, logarithmic
-    ? { type: "log", range: whole, tickformat: ",d", dtick: 1 }
+    ? { type: "log", range: whole, tickformat: ",d" }
     : { range: whole, tickformat: ",d" });
   const chosen = Math.max(data.nSelected, 1);
   const at = (size) => ({ type: "line", x0: size, x1: size, y0: 0, y1: 1, yref: "paper", line: { color: MARK, width: 2, dash: "dash" } });

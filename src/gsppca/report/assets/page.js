@@ -24,7 +24,8 @@
 
   function showCards(size) {
     const held = explainedAt(size);
-    element("card-selected").textContent = integer(size) + (size === data.nSelected ? "" : ` (was ${integer(data.nSelected)})`);
+    element("card-selected").textContent = integer(size);
+    element("card-fitted").textContent = size === data.nSelected ? "selected" : `selected (fitted: ${integer(data.nSelected)})`;
     if (held) element("card-explained").textContent = `${held.exact ? "" : "≈ "}${percent(held.value)}`;
   }
 
