@@ -16,7 +16,7 @@ report.charts = (() => {
 
   function layout(more) {
     return {
-      margin: { l: 64, r: 16, t: 12, b: 48 }, showlegend: false, hovermode: "closest", dragmode: touch ? false : "zoom",
+      margin: { l: 64, r: 16, t: 32, b: 48 }, showlegend: false, hovermode: "closest", dragmode: touch ? false : "zoom",
       font: { family: "system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif", size: 13, color: "#1d2430" },
       paper_bgcolor: "#fff", plot_bgcolor: "#fff", ...more,
     };
