@@ -27,9 +27,17 @@ BOTH = [GSPPCA, GSPPCASelector]
 
 
 @pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")  # the checks' data is noise
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")  # or a few columns that all share something
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [GSPPCA(), GSPPCASelector(), GSPPCA(1, scale=True, init="random"), GSPPCASelector(1, noise_variance="ml")]
+    [
+        GSPPCA(),
+        GSPPCASelector(),
+        GSPPCA(1, scale=True, init="random"),
+        GSPPCASelector(1, noise_variance="ml"),
+        GSPPCA(evidence="joint"),
+        GSPPCASelector(n_features_to_select="fdr", random_state=0),
+    ]
 )
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gsppca.core.bessel import kv_ratio, log_kv
     from gsppca.core.state import EvidencePath, RelaxedFit
     from gsppca.estimator import GSPPCA
-    from gsppca.exceptions import NoStructureWarning
+    from gsppca.exceptions import MostVariablesWarning, NoStructureWarning
     from gsppca.saving import load
     from gsppca.selector import GSPPCASelector
     from gsppca.stages import estimate_n_components, estimate_noise_variance, evidence_path, relaxed_vem
@@ -23,6 +23,7 @@ __all__ = [
     "GSPPCA",
     "EvidencePath",
     "GSPPCASelector",
+    "MostVariablesWarning",
     "NoStructureWarning",
     "RelaxedFit",
     "estimate_n_components",
@@ -38,6 +39,7 @@ _HOMES = {
     "GSPPCA": "estimator",
     "EvidencePath": "core.state",
     "GSPPCASelector": "selector",
+    "MostVariablesWarning": "exceptions",
     "NoStructureWarning": "exceptions",
     "RelaxedFit": "core.state",
     "estimate_n_components": "stages",

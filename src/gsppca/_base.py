@@ -275,6 +275,7 @@ class GloballySparseBase(BaseEstimator):
         """Say when the answer should not be taken at its word."""
         n_varying = len(self._selection.order)
         if ranked.nothing_passes:
+            self.supported_ = False
             rule = f"fdr={self.fdr:g}" if self.n_features_to_select == "fdr" else f"min_r2={self.min_r2:g}"
             warnings.warn(
                 f"No variable passes {rule}: there is no structure that this rule would vouch for. The one ranked "

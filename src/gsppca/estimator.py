@@ -30,18 +30,41 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     n_components : int or "auto", default="auto"
         Dimension d of the latent space, smaller than both the number of samples and of columns. "auto" counts the
         eigenvalues that noise alone would not reach, up to 50.
-    n_features_to_select : "evidence", int or float, default="evidence"
-        How many variables to select: the number that maximises the evidence, exactly this many, or this fraction.
-    ranking : {"vem"}, default="vem"
-        How variables are ranked: by their relevance in the relaxed model, fitted by variational EM.
-    evidence : {"noiseless"}, default="noiseless"
-        Which evidence is maximised: the closed form of the noiseless model.
-    noise_variance : {"median", "ml", "bias_corrected", "profile"} or float, default="median"
-        Variance of the variables that are not selected: the median of the column variances, the maximum likelihood
-        estimate of PPCA, its bias correction, for every size the mean square of the variables outside, or a number.
-    size_prior : {"uniform", "sparse"} or callable, default="uniform"
-        Prior on the number of variables. "sparse" makes it unlikely that more variables than samples are selected;
-        a callable gets a size and returns its log prior.
+    n_features_to_select : "evidence", "fdr", "r2", int or float, default="evidence"
+        How many variables to select: the number that maximises the evidence; as many as keep the expected share of
+        false ones below `fdr`; those of which the others explain at least `min_r2`; exactly this many; or this fraction.
+    ranking : {"auto", "vem", "noise-path"}, default="auto"
+        How variables are ranked: by their relevance in the relaxed model, fitted by variational EM, or by the noise
+        level at which they die when noise is raised until nothing is left. "auto" is "noise-path" with the joint
+        evidence and with "fdr", else "vem".
+    evidence : {"noiseless", "noisy", "joint"}, default="noiseless"
+        Which evidence is maximised: that of the paper, in closed form without noise on the selected variables, or with
+        noise by quadrature; or one that shares the loadings across samples, which does not need the variables to
+        differ in variance. All that is "auto" follows it: "noiseless" is the paper's procedure.
+    refine : bool or "auto", default="auto"
+        Whether a support found by the joint evidence ranks the variables again, while that raises the evidence.
+        "auto" does so with the joint evidence; the others cannot.
+    noise_variance : {"auto", "median", "ml", "bias_corrected", "profile", "own"} or float, default="auto"
+        Variance of the variables that are not selected: the median of the column variances ("auto"), the maximum
+        likelihood estimate of PPCA, its bias correction, for every size the mean square of the variables outside, or a
+        number. With the joint evidence: "profile", "own" for a noise variance of each variable's own, or "auto", which
+        chooses between these two by how much the column variances spread.
+    size_prior : {"auto", "uniform", "search", "sparse"} or callable, default="auto"
+        Prior on the number of variables. "uniform" prefers none. "search" charges for having looked for the support
+        among many; it goes with the joint evidence. "sparse" makes it unlikely that more variables than samples are
+        selected. A callable gets a size and returns its log prior.
+    fdr : float, default=0.1
+        For ``n_features_to_select="fdr"``: the expected share of selected variables that are independent of all
+        others. Fewer than ``1 / fdr`` variables cannot be told from none.
+    n_draws : int, default=1
+        For ``n_features_to_select="fdr"``: how often shadow variables are drawn. More make the selection depend less
+        on the draw.
+    min_r2 : float, default=0.1
+        For ``n_features_to_select="r2"``: the least share of a variable's variance that factors of the other variables
+        must explain, adjusted for their number.
+    robust : bool, default=False
+        Whether to rank and judge with every column clipped at its median plus and minus three median absolute
+        deviations, for heavy tails. Makes a copy of X. Components are those of the data as it is.
     init : {"svd", "random"}, default="svd"
         Start of the loadings: principal axes, or random numbers. "random" with ``noise_variance="median"`` and a given
         `n_components` ranks and selects without any SVD.
@@ -55,7 +78,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     tol : float, default=1e-6
         The variational EM stops when an iteration raises its bound by less than this, per entry of X.
     random_state : int, RandomState instance or None, default=None
-        For ``init="random"``. Nothing else is random.
+        For ``init="random"`` and ``n_features_to_select="fdr"``. Nothing else is random.
     checkpoint : path-like or None, default=None
         A small file that keeps the state of the variational EM during a long fit. If the process dies, the same fit
         with the same file goes on from there, and ends with the same result. A file of other data or parameters is
@@ -68,13 +91,26 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     support_ : ndarray of shape (n_features_in_,)
         Which variables are selected.
     relevance_ : ndarray of shape (n_features_in_,)
-        u, the relevance of each variable, between 0 and 1.
+        Relevance of each variable, between 0 and 1: u of the relaxed model, or, along the noise path, the noise level
+        at which it dies relative to the largest; after refining, what the factors explain relative to the largest.
     ranking_ : ndarray of shape (n_features_in_,)
         Rank of each variable, 1 the most relevant. Ties are broken by the data.
     n_selected_ : int
         Number of selected variables.
     evidence_path_ : EvidencePath
-        `sizes`, `log_evidence` and `slab_rates` of all nested supports.
+        `sizes`, `log_evidence` and `slab_rates` of all nested supports; with the joint evidence, of those that matter,
+        against the empty model, with their `dimensions`.
+    supported_ : bool
+        Whether the support beats the empty model, in which every variable is noise, after paying for having been
+        searched among all supports of its size. The paper's evidence finds more in noise than it should: there, True
+        means little.
+    inclusion_probability_ : ndarray of shape (n_features_in_,)
+        Probability of each variable to be active, given the ranking: that the number of variables reaches its rank.
+        Not calibrated: it knows nothing of errors of the ranking.
+    ranked_by_ : str
+        The ranking that the evidence preferred: "vem", "noise-path", "soft-path", "refined", "fdr" or "r2".
+    relevance_path_ : NoisePath or None
+        `levels` and `relevance` along the noise path, if there was one.
     components_ : ndarray of shape (n_components_, n_features_in_)
         Principal axes, orthonormal, zero outside the support; the loading of largest size is positive on each.
     n_latent_ : int
@@ -97,10 +133,10 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         Variance on the support across the components; zero if there is no such direction.
     slab_rate_ : float
         Slab rate that maximises the evidence of the support.
-    bounds_ : ndarray of shape (n_recorded,)
-        Lower bound of the relaxed model after each accepted iteration; never falls.
+    bounds_ : ndarray of shape (n_recorded,) or None
+        Lower bound of the relaxed model after each accepted iteration; never falls. None without a variational EM.
     n_iter_ : int
-        Iterations of the variational EM.
+        Iterations of the ranking, each a pass over the data.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)

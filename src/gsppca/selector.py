@@ -25,15 +25,16 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
     ----------
     n_components : int or "auto", default="auto"
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
-    n_features_to_select : "evidence", int or float, default="evidence"
+    n_features_to_select : "evidence", "fdr", "r2", int or float, default="evidence"
         How many variables to select.
-    ranking, evidence, noise_variance, size_prior, init, slab_rate, scale, max_iter, tol, random_state,
-    checkpoint, verbose
+    ranking, evidence, refine, noise_variance, size_prior, fdr, n_draws, min_r2, robust, init, slab_rate,
+    scale, max_iter, tol, random_state, checkpoint, verbose
         As in `GSPPCA`.
 
     Attributes
     ----------
-    support_, relevance_, ranking_, n_selected_, evidence_path_, noise_variance_, slab_rate_, bounds_, n_iter_
+    support_, relevance_, ranking_, n_selected_, evidence_path_, supported_, inclusion_probability_, ranked_by_,
+    relevance_path_, noise_variance_, slab_rate_, bounds_, n_iter_
         As in `GSPPCA`.
     n_latent_, n_components_ : int
         Dimension of the latent space that was used.
