@@ -32,7 +32,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         eigenvalues that noise alone would not reach, up to 50.
     n_features_to_select : "evidence", "fdr", "r2", int or float, default="evidence"
         How many variables to select: the number that maximises the evidence; as many as keep the expected share of
-        false ones below `fdr`; those of which the others explain at least `min_r2`; exactly this many; or this fraction.
+        false ones below `fdr`; those of which the others explain at least `min_r2`; exactly this many; this fraction.
     ranking : {"auto", "vem", "noise-path"}, default="auto"
         How variables are ranked: by their relevance in the relaxed model, fitted by variational EM, or by the noise
         level at which they die when noise is raised until nothing is left. "auto" is "noise-path" with the joint

@@ -97,7 +97,7 @@ def test_a_size_that_was_asked_for_is_kept():
 
 
 def test_weak_factors_beside_strong_ones_need_noise_of_their_own():
-    """Standardised, strong variables have little noise left and weak ones much: one noise for all stops at the strong."""
+    """Standardised, strong variables have less noise than weak ones: one noise for all stops at the strong."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(150, 120))
     X[:, :10] += 3 * rng.normal(size=(150, 1))
