@@ -63,7 +63,7 @@ left.axvline(model.n_selected_, color=ORANGE, ls="--", lw=1.2)
 left.set(xlabel="number of genes", ylabel="log evidence − maximum", title=f"Evidence: {model.n_selected_} genes")
 middle.scatter(X.std(axis=0), model.ranking_, s=2, c=np.where(model.support_, BLUE, GREY), rasterized=True)
 middle.invert_yaxis()
-middle.set(xlabel="standard deviation of the gene", ylabel="rank", title="Large variance is not enough")
+middle.set(xlabel="standard deviation of the gene", ylabel="rank", title="Rank against spread")
 scores = model.transform(X)
 for i, kind in enumerate(np.unique(kinds)):
     right.scatter(*scores[kinds == kind, :2].T, s=8, color=plt.cm.tab10(i), label=kind)
