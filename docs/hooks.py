@@ -16,7 +16,8 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).parents[1]
 TABLES = ROOT / "benchmarks" / "results"
 FORMULA = re.compile(
-    r'<span class="arithmatex">\\\((?P<inline>.*?)\\\)</span>|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
+    r'<span class="arithmatex">\\\((?P<inline>.*?)\\\)</span>'
+    r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
     re.DOTALL,
 )
 

@@ -41,7 +41,7 @@ def the_model():
         axes[4].annotate(
             "", (place, -0.55), (place, -2.2), arrowprops={"arrowstyle": "-|>", "color": ORANGE}, annotation_clip=False
         )
-    axes[4].set_title("loadings W, transposed", pad=18)
+    axes[4].set_title("loadings W, transposed", pad=26)
     for ax, sign in zip(axes[[1, 3, 5]], "=×+", strict=True):
         ax.axis("off")
         ax.text(0.5, 0.5, sign, fontsize=20, ha="center", va="center")
@@ -99,7 +99,7 @@ def shapes():
     everything = make_introductory(60, 40, 3, 40, random_state=0)
     cases = [
         ("a peak: 20 of 200 found", GSPPCA(10, **PAPER).fit(peaked.X)),
-        ("a broad top: 22 to 28 will do", GSPPCA(12, **PAPER).fit(load_digits().data)),
+        ("digits: a broad top", GSPPCA(12, **PAPER).fit(load_digits().data)),
         ("heavy tails: 20 of 200 are true", GSPPCA(10, **PAPER).fit(heavy.X)),
         ("pure noise", GSPPCA(2, **PAPER).fit(noise.X)),
         ("standardised wine: a single one", GSPPCA(2, scale=True, **PAPER).fit(wine)),
