@@ -20,6 +20,7 @@ FORMULA = re.compile(
     r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
     re.DOTALL,
 )
+LONG_NAME = re.compile(r"<code>([\w./:]{16,})</code>")
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -35,8 +36,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Turn formulas into MathML."""
-    return FORMULA.sub(_mathml, content)
+    """Turn formulas into MathML, and let long names in the text break at their joints."""
+    return LONG_NAME.sub(_breakable, FORMULA.sub(_mathml, content))
+
+
+def _breakable(match: re.Match[str]) -> str:
+    name = re.sub(r"(::|[._/])(?=[A-Za-z])", r"\1<wbr>", match[1])
+    return f"<code>{name}</code>"
 
 
 def _mathml(match: re.Match[str]) -> str:

@@ -95,6 +95,16 @@ def test_formulas_become_mathml():
     assert 'display="block"' in drawn.split("</p>")[1]
 
 
+def test_long_names_break_at_their_joints_and_stay_whole():
+    pytest.importorskip("latex2mathml")
+    text = "<p><code>tests/core/test_vem.py::test_a_step</code> <code>short</code></p>"
+    page = f"{text}<pre><code>a_b_c_d_e_f_g_h_i\n</code></pre>"
+    drawn = hooks().on_page_content(page)
+    assert drawn.replace("<wbr>", "") == page
+    assert "::<wbr>test_<wbr>a_<wbr>step" in drawn
+    assert "<wbr>" not in drawn.split("<pre>")[1]
+
+
 def test_nothing_is_fetched_from_elsewhere():
     """No page, style or setting loads anything from another host."""
     for path in [*PAGES, *(DOCS / "assets").iterdir(), ROOT / "mkdocs.yml"]:
