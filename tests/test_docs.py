@@ -70,6 +70,13 @@ def test_code_on_the_pages_is_python():
                 ast.parse(block)
 
 
+def test_every_example_stands_on_a_page():
+    text = "\n".join(page.read_text() for page in PAGES)
+    for script in (ROOT / "examples").glob("*_*.py"):
+        if script.name != "plot_guide.py":
+            assert f'--8<-- "examples/{script.name}"' in text
+
+
 def test_parameters_in_the_guide_are_those_of_the_estimator():
     known = set(gsppca.GSPPCA().get_params())
     text = (DOCS / "guide" / "choices.md").read_text() + (DOCS / "guide" / "scaling.md").read_text()
