@@ -5,10 +5,16 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import io
 import re
+import sys
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
 
 import gsppca
 
@@ -62,12 +68,31 @@ def test_the_map_covers_the_paper():
     assert len(TEST.findall(MAP)) > 30
 
 
+def python_blocks(page):
+    blocks = re.findall(r"^```python[^\n]*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [block for block in blocks if "--8<--" not in block]
+
+
 def test_code_on_the_pages_is_python():
     """Blocks that are not included from files (those are run elsewhere) at least parse."""
     for page in PAGES:
-        for block in re.findall(r"^```python[^\n]*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
-            if "--8<--" not in block:
-                ast.parse(block)
+        for block in python_blocks(page):
+            ast.parse(block)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("page", ["start.md", "guide/evidence.md", "guide/tools.md", "extending.md"])
+def test_code_on_the_pages_runs(page, factor_data, monkeypatch):
+    """One block after the other, as a reader would type them; X is there where a page does not make its own."""
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    X, _ = factor_data(0, n=60, p=40, d=5)
+    names = {"X": X, "my_scores": X.var(axis=0)}
+    for block in python_blocks(DOCS / page):
+        # Neighbours are scanpy's, and compile for half a minute.
+        exec("\n".join(line for line in block.splitlines() if not line.startswith("sc.pp.neighbors")), names)
+    plt.close("all")
+    if page == "start.md":
+        assert list(names["model"].get_support(indices=True)) == [3, 8, 11, 20, 27]  # what the page says
 
 
 def test_every_example_stands_on_a_page():
