@@ -114,6 +114,6 @@ labels = cells.obs["bulk_labels"]
 for i, label in enumerate(labels.cat.categories):
     members = (labels == label).to_numpy()
     right.scatter(*cells.obsm["X_gsppca"][members, :2].T, s=5, color=plt.cm.tab10(i), label=label)
-right.set(xlabel="component 1", ylabel="component 2", title="Cells, coloured by their labels")
+right.set(xlabel="component 0", ylabel="component 1", title="Cells, coloured by their labels")
 right.legend(frameon=False, fontsize=6.5, markerscale=2, loc="center left", bbox_to_anchor=(1, 0.5))
 save(figure, "cells")

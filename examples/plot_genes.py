@@ -67,6 +67,6 @@ middle.set(xlabel="standard deviation of the gene", ylabel="rank", title="Rank a
 scores = model.transform(X)
 for i, kind in enumerate(np.unique(kinds)):
     right.scatter(*scores[kinds == kind, :2].T, s=8, color=plt.cm.tab10(i), label=kind)
-right.set(xlabel="component 1", ylabel="component 2", title="Tumours, coloured by subtype")
+right.set(xlabel="component 0", ylabel="component 1", title="Tumours, coloured by subtype")
 right.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 save(figure, "genes")
