@@ -59,7 +59,8 @@ def test_files_and_models_know_nothing_of_the_command_line():
 def test_importing_the_library_imports_no_extra():
     """No more than scikit-learn itself imports, which takes pandas along where it is installed."""
     code = (
-        "import sys, sklearn.base, sklearn.feature_selection; before = set(sys.modules); import gsppca; [getattr(gsppca, name) for name in gsppca.__all__];"
+        "import sys, sklearn.base, sklearn.feature_selection; before = set(sys.modules);"
+        "import gsppca; [getattr(gsppca, name) for name in gsppca.__all__];"
         "print([m for m in ('matplotlib', 'pandas', 'dask', 'plotly', 'pywt') if m in set(sys.modules) - before])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
