@@ -157,6 +157,7 @@ def test_the_report_gets_what_it_needs(call, table, tmp_path, monkeypatch):
     assert set(got) == {"X", "feature_names", "sample_names", "labels", "command", "settings"}
     assert got["X"].shape == (60, 20)
     assert got["labels"][:2] == ["x", "y"]
+    assert got["command"].startswith(f"gsppca fit {table} -d 2 --label kind")
 
 
 def test_a_failing_report_leaves_nothing(call, table, tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from gsppca.cli.demo import demo
 from gsppca.cli.errors import INTERRUPTED, TERMINATED, UsageError, one_line
 from gsppca.cli.fit import fit
 from gsppca.cli.info import info
+from gsppca.cli.options import typed
 from gsppca.cli.transform import transform
 
 _EXAMPLES = """
@@ -68,6 +69,7 @@ app.register_install_completion_command(help="Install completion for bash, zsh o
 def run(arguments: Sequence[str]) -> int:
     """Parse, run, and turn whatever goes wrong into one line and an exit code."""
     loud = "--debug" in arguments
+    typed.set(tuple(arguments))
     try:
         with _termination_as_exit():
             _check_command(arguments)
