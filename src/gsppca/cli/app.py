@@ -19,6 +19,7 @@ from gsppca.cli.demo import demo
 from gsppca.cli.errors import INTERRUPTED, TERMINATED, UsageError, one_line
 from gsppca.cli.fit import fit
 from gsppca.cli.info import info
+from gsppca.cli.options import typed
 from gsppca.cli.transform import transform
 
 _EXAMPLES = """
@@ -55,6 +56,7 @@ def _examples_of(function: Any) -> str:
 
 
 _COMMANDS: tuple[Callable[..., None], ...] = (info, fit, transform, compare, demo)
+NAMES = (*(command.__name__ for command in _COMMANDS), "experiment")
 for _place, _command in enumerate(_COMMANDS):
     app.command(_command, help_epilogue=_examples_of(_command), sort_key=_place)
 # The experiments bring pandas along: their module is loaded when they are asked for.
@@ -67,8 +69,10 @@ app.register_install_completion_command(help="Install completion for bash, zsh o
 def run(arguments: Sequence[str]) -> int:
     """Parse, run, and turn whatever goes wrong into one line and an exit code."""
     loud = "--debug" in arguments
+    typed.set(tuple(arguments))
     try:
         with _termination_as_exit():
+            _check_command(arguments)
             command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
             loud = loud or _verbosity(bound) > 1
             result = command(*bound.args, **bound.kwargs)
@@ -101,8 +105,18 @@ def _verbosity(bound: BoundArguments) -> int:
     return max((getattr(value, "verbose", 0) for value in bound.arguments.values()), default=0)
 
 
+def _check_command(arguments: Sequence[str]) -> None:
+    """Refuse a command that does not exist, without loading those that do."""
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in NAMES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(arguments[0], NAMES, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"there is no command {arguments[0]!r}.{meant} There are {', '.join(NAMES)}.")
+
+
 def _command_name(arguments: Sequence[str]) -> str:
-    return f"{arguments[0]} " if arguments and arguments[0] in app else ""
+    return f"{arguments[0]} " if arguments and arguments[0] in NAMES else ""
 
 
 @contextmanager

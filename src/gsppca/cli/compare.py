@@ -63,7 +63,7 @@ def compare(
         gsppca compare data.csv --halves 0 --json
     """
     from gsppca.cli.errors import UsageError
-    from gsppca.cli.screen import Screen
+    from gsppca.cli.screen import Screen, figure
     from gsppca.comparison import METHODS, SLOW, compare_methods
     from gsppca.io import read_table
     from gsppca.io.write import new_file, write_rows
@@ -93,7 +93,7 @@ def compare(
             with new_file(output, overwrite) as temporary:
                 write_rows(temporary, head, rows)
     screen.line(f"{table.path}: {table.shape[0]} samples, {table.shape[1]} variables\n")
-    screen.table(head, rows)
+    screen.table(head, [[row[0], row[1], *(figure(value, ".3f") for value in row[2:])] for row in rows])
     for one in compared:
         if one.note:
             screen.line(f"\n{one.method}: {one.note}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from gsppca.cli.options import MODEL, OUTPUT, READING, ModelOptions, Talk
+from gsppca.cli.options import MODEL, OUTPUT, READING, ModelOptions, Talk, typed
 from gsppca.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def write_results(
                 feature_names=table.names,
                 sample_names=table.sample_names,
                 labels=table.labels,
-                command=shlex.join(["gsppca", *sys.argv[1:]]),
+                command=shlex.join(["gsppca", *typed.get()]),
                 settings={**model.get_params(), "file": str(table.path)},
             )
         return [name for name in OUTPUTS if (temporary / name).exists()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ from gsppca.cli.errors import UsageError, in_options
 
 if TYPE_CHECKING:
     from gsppca import GSPPCA
+
+typed: ContextVar[tuple[str, ...]] = ContextVar("gsppca_arguments", default=())  # what is being run, for the report
 
 MODEL = Group("Model", sort_key=2)
 READING = Group("Reading the file", sort_key=3)

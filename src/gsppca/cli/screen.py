@@ -44,12 +44,12 @@ class Screen:
     def line(self, text: str = "") -> None:
         """Show a line of the result."""
         if self.is_human:
-            self.out.print(printable(text))
+            self.out.print(printable(text), soft_wrap=True)  # a command is to be copied in one piece
 
     def note(self, text: str) -> None:
         """Tell the user about the run, if more is to be said."""
         if self.talk.verbose and not self.talk.quiet:
-            self.err.print(printable(text))
+            self.err.print(printable(text), soft_wrap=True)
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Show a table of the result; numbers to the right."""
@@ -86,7 +86,7 @@ class Screen:
                 self.warnings.append(" ".join(str(warning.message).split()))
         if not self.talk.quiet:
             for message in dict.fromkeys(self.warnings):
-                self.err.print(f"warning: {printable(message)}")
+                self.err.print(f"warning: {printable(message)}", soft_wrap=True)
 
 
 class _Listener:
@@ -142,15 +142,15 @@ def printable(text: str) -> str:
 
 
 def _is_figure(value: Any) -> bool:
-    return not isinstance(value, str) or value.lstrip("-").replace(".", "", 1).isdecimal()
+    return not isinstance(value, str) or value.lstrip("-").replace(".", "", 1).isdecimal() or value in ("", "-")
 
 
-def figure(value: Any) -> str:
-    """A number for people: four digits that matter."""
+def figure(value: Any, form: str = ".4g") -> str:
+    """A number for people: four digits that matter, or in another form."""
     if value is None:
         return ""
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e5 else f"{value:.0f}"
+        return "-" if math.isnan(value) else f"{value:{form}}" if abs(value) < 1e5 else f"{value:.0f}"
     return str(value)
 
 
