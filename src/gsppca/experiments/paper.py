@@ -1,0 +1,20 @@
+"""The paper's printed figures, read from one file."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def _numbers() -> dict[str, Any]:
+    text = files("gsppca.experiments").joinpath("paper_numbers.json").read_text(encoding="utf-8")
+    numbers: dict[str, Any] = json.loads(text)
+    return numbers
+
+
+def printed(place: str) -> Any:
+    """Figures of a table or figure of the paper, such as "table-1"."""
+    return _numbers()[place]
