@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-app = App(name="experiment", help="Rerun the tables and figures of the paper, with your own methods and data beside them.")
+app = App(
+    name="experiment", help="Rerun the tables and figures of the paper, with your own methods and data beside them."
+)
 
 DEFAULT_OUT = Path("results")
 

@@ -21,9 +21,9 @@ def register_data(name: str, maker: Maker) -> None:
     name : str
         Its name in the tables.
     maker : callable
-        For simulations: ``maker(random_state=seed, **parameters)`` returns an object with ``X``, ``support`` (one boolean
-        per column) and ``n_components``, such as `gsppca.datasets.Simulated`. For real data: ``maker()`` returns a
-        `gsppca.datasets.Dataset`. Columns need not be shuffled: every method sees them in a random order.
+        For simulations: ``maker(random_state=seed, **parameters)`` returns an object with ``X``, ``support`` (one
+        boolean per column) and ``n_components``, such as `gsppca.datasets.Simulated`. For real data: ``maker()``
+        returns a `gsppca.datasets.Dataset`. Columns need not be shuffled: every method sees them in a random order.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.paper import printed
+from gsppca.experiments.paper import notes_of, printed
 from gsppca.experiments.spec import Claim, Experiment, Table, verdict
 
 LABELS = {
@@ -30,20 +30,7 @@ PAPER_NAMES = {"pca": "PCA", "tpca": "tPCA", "spca": "SPCA", "gsppca-paper": "GS
 class DenoisingViews(Experiment):
     """Tables, figure and claims of section 4; the runs are in denoising.py."""
 
-    notes = (
-        "The paper does not give the shapes of its signals, whether the coefficients were centred, nor how a wavelet alone "
-        "denoises. The shapes here are ours; three readings are run, with 20 training sets each.\n\n"
-        "The printed errors can be taken apart. The noise variance is 0.04, so that an unrestored dimension costs 0.04: the 25 "
-        "coefficients of the approximation, which are no part of p = 175 and stay as they are, cost 1.00; projecting on 10 "
-        "axes costs 0.40 more, whatever the axes. That is 1.40, and the paper prints 1.390 for PCA and 1.406 for SPCA in scenario "
-        "B; ours are the same. Its “Wavelet” of 8.156 is the noise of all 200 samples, 8.00: no denoising at all. In scenario A every "
-        "printed error is about 1.1 to 1.5 larger, GSPPCA's too: a bias common to all, for instance of a jump sampled one step away.\n\n"
-        "No set of 10 orthonormal axes can do better than 1.40 here, and the paper's GSPPCA has 1.193 with 15 variables: about five "
-        "axes' worth. Its reconstruction must shrink, or have used fewer axes. Ours falls below 1.40 only where fewer than ten variables are selected. "
-        "Its tPCA (1.253) does not come out either: loadings under 0.001 are so few that setting them to zero changes nothing.\n\n"
-        "Seventeen and 15 variables, as printed, are selected when the coefficients are not centred (A: 15, all those that are not zero); centred, signals "
-        "that differ by noise only have no structure, and a handful is selected at random, which is right: the mean is the signal."
-    )
+    notes = notes_of("denoising")
 
     def means(self, rows: Any) -> Any:
         """Means over the training sets."""
@@ -61,7 +48,10 @@ class DenoisingViews(Experiment):
                 for scenario in ("A", "B"):
                     row = part.loc[scenario, method]
                     theirs = paper[scenario].get(PAPER_NAMES.get(method, "wavelet" if method == "none" else ""))
-                    line += [f"{row.error:.3f} ± {row.error_sd:.3f}", f"{theirs[0]:.3f} ± {theirs[1]:.3f}" if theirs else ""]
+                    line += [
+                        f"{row.error:.3f} ± {row.error_sd:.3f}",
+                        f"{theirs[0]:.3f} ± {theirs[1]:.3f}" if theirs else "",
+                    ]
                     line.append(f"{row.n_selected:.1f}")
                 lines.append(line)
             columns = ["method"]
@@ -92,17 +82,28 @@ class DenoisingViews(Experiment):
         paper = printed("table-4")
         for scenario in ("A", "B"):
             theirs = paper[scenario]
-            printed_best = f"GSPPCA {theirs['GSPPCA'][0]:.3f}, best other {min(v[0] for k, v in theirs.items() if k != 'GSPPCA'):.3f}"
+            best_other = min(error for name, (error, _) in theirs.items() if name != "GSPPCA")
+            printed_best = f"GSPPCA {theirs['GSPPCA'][0]:.3f}, best other {best_other:.3f}"
             ours, holds = [], []
             for case in means.index.get_level_values("case").unique():
                 part = means.loc[case, scenario]
                 others = part.drop("gsppca-paper")
                 holds.append(bool(part["gsppca-paper"] < others.min()))
-                ours.append(f"{case}: {part['gsppca-paper']:.3f} against {others.min():.3f} ({LABELS[others.idxmin()]})")
+                ours.append(
+                    f"{case}: {part['gsppca-paper']:.3f} against {others.min():.3f} ({LABELS[others.idxmin()]})"
+                )
             claims.append(
-                Claim(f"GSPPCA achieves the best reconstruction, scenario {scenario}", verdict(all(holds)), "Asked: the smallest mean error in every case.", "; ".join(ours), printed_best)
+                Claim(
+                    f"GSPPCA achieves the best reconstruction, scenario {scenario}",
+                    verdict(all(holds)),
+                    "Asked: the smallest mean error in every case.",
+                    "; ".join(ours),
+                    printed_best,
+                )
             )
-            varied = means.loc["varying" if "varying" in means.index.get_level_values("case") else "identical", scenario]
+            varied = means.loc[
+                "varying" if "varying" in means.index.get_level_values("case") else "identical", scenario
+            ]
             wavelet = min(varied["wavelet-soft"], varied["wavelet-hard"])
             claims.append(
                 Claim(

@@ -9,6 +9,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import new_figure
 from gsppca.experiments.methods import get_method, label_of
+from gsppca.experiments.paper import notes_of
 from gsppca.experiments.spec import Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 SAMPLE = "sample"  # not a method: one image of the data, and the ink of all
@@ -28,14 +29,7 @@ class Digits(Experiment):
     parameters = ("background", "method", "n", "d")
     values = ("pixel", "value", "ink")
     needs_data = True
-    notes = (
-        "The paper's files of Larochelle et al. could not be had: the sevens are those of MNIST, and the backgrounds are "
-        "reconstructions (uniform noise; patches of 20 photographs, not the original ones), laid under the digit by taking the "
-        "brighter value. Pixels are permuted before every selection. The paper judges by eye; beside the images two numbers are "
-        "given. Ink: the share of the selected pixels among the 200 where the mean plain seven is brightest (chance: "
-        f"{100 * CHANCE:.0f} %). Neighbours: how many of a selected pixel's four neighbours are selected as well, on average "
-        f"(chance: {4 * CHANCE:.1f})."
-    )
+    notes = notes_of("digits")
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
         """Backgrounds times methods."""
@@ -91,7 +85,9 @@ class Digits(Experiment):
             [label_of(method), *(f"{100 * found[b, method][0]:.0f} %, {found[b, method][1]:.1f}" for b in BACKGROUNDS)]
             for method in methods
         ]
-        return [Table("Ink and neighbours of the selected pixels", ["method", *(f"mnist-{b}" for b in BACKGROUNDS)], lines)]
+        return [
+            Table("Ink and neighbours of the selected pixels", ["method", *(f"mnist-{b}" for b in BACKGROUNDS)], lines)
+        ]
 
     def figure(self, rows: Any) -> Any:
         """Table 3: a sample and the selections; selected pixels are white."""
@@ -105,7 +101,9 @@ class Digits(Experiment):
                 axis.imshow(images[background, method], cmap="gray", vmin=0, vmax=1, interpolation="nearest")
                 axis.set(xticks=[], yticks=[])
                 if i == 0:
-                    axis.set_title(f"mnist-{background}\n(reconstruction)" if j else f"mnist-{background}\n", fontsize=9)
+                    axis.set_title(
+                        f"mnist-{background}\n(reconstruction)" if j else f"mnist-{background}\n", fontsize=9
+                    )
                 if j == 0:
                     axis.set_ylabel(label_of(method))
         return figure
@@ -127,12 +125,50 @@ class Digits(Experiment):
         global_methods = [name for name in methods if name != "spca"]
         scattered = all(found["back-rand", "spca"][1] < found["back-rand", m][1] for m in global_methods)
         claims = [
-            Claim("mnist-basic: a seven can be recognised in all selections", verdict(all(ink("basic", m) >= seven for m in methods)), recognisable, tell("basic", 0, "{:.0%}"), "by eye"),
-            Claim("mnist-back-rand: the two global selections are still consistent", verdict(all(ink("back-rand", m) >= seven for m in global_methods)), recognisable, tell("back-rand", 0, "{:.0%}"), "by eye"),
-            Claim("mnist-back-rand: SPCA's pixels are more scattered", verdict(scattered), "Asked: fewer selected neighbours than both global methods.", tell("back-rand", 1, "{:.1f}"), "by eye"),
-            Claim("mnist-back-image: a seven can still be recognised in GSPPCA's selection", verdict(ink("back-image", ours) >= seven), recognisable, tell("back-image", 0, "{:.0%}"), "by eye"),
-            Claim("mnist-back-image: SPCA selects almost everywhere but near the mean seven", verdict(ink("back-image", "spca") < CHANCE), "Asked: less ink than a random choice.", tell("back-image", 0, "{:.0%}"), "by eye"),
+            Claim(
+                "mnist-basic: a seven can be recognised in all selections",
+                verdict(all(ink("basic", m) >= seven for m in methods)),
+                recognisable,
+                tell("basic", 0, "{:.0%}"),
+                "by eye",
+            ),
+            Claim(
+                "mnist-back-rand: the two global selections are still consistent",
+                verdict(all(ink("back-rand", m) >= seven for m in global_methods)),
+                recognisable,
+                tell("back-rand", 0, "{:.0%}"),
+                "by eye",
+            ),
+            Claim(
+                "mnist-back-rand: SPCA's pixels are more scattered",
+                verdict(scattered),
+                "Asked: fewer selected neighbours than both global methods.",
+                tell("back-rand", 1, "{:.1f}"),
+                "by eye",
+            ),
+            Claim(
+                "mnist-back-image: a seven can still be recognised in GSPPCA's selection",
+                verdict(ink("back-image", ours) >= seven),
+                recognisable,
+                tell("back-image", 0, "{:.0%}"),
+                "by eye",
+            ),
+            Claim(
+                "mnist-back-image: SPCA selects almost everywhere but near the mean seven",
+                verdict(ink("back-image", "spca") < CHANCE),
+                "Asked: less ink than a random choice.",
+                tell("back-image", 0, "{:.0%}"),
+                "by eye",
+            ),
         ]
         if "sspca" in methods:
-            claims.append(Claim("mnist-back-image: SSPCA's selection does not appear interpretable", verdict(ink("back-image", "sspca") < seven), "Asked: less than twice the ink of a random choice.", tell("back-image", 0, "{:.0%}"), "by eye"))
+            claims.append(
+                Claim(
+                    "mnist-back-image: SSPCA's selection does not appear interpretable",
+                    verdict(ink("back-image", "sspca") < seven),
+                    "Asked: less than twice the ink of a random choice.",
+                    tell("back-image", 0, "{:.0%}"),
+                    "by eye",
+                )
+            )
         return claims

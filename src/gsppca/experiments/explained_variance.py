@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.genes import DATA, DIMENSION, STAND_IN, load
+from gsppca.experiments.genes import DATA, DIMENSION, load
 from gsppca.experiments.methods import get_method, label_of
+from gsppca.experiments.paper import notes_of
 from gsppca.experiments.spec import UNTESTABLE, Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHODS = ("spca", "sspca", "gsppca-paper")
@@ -25,11 +26,7 @@ class ExplainedVariance(Experiment):
     parameters = ("data", "method", "size")
     values = ("explained", "n_selected")
     needs_data = True
-    notes = (
-        STAND_IN + "\n\nThe axes are those of the PCA of the selected columns (the paper's post-processing), and the measure is Shen "
-        "and Huang's adjusted variance, in percent of the variance of all genes. SPCA uses its limit of an infinite ridge, as "
-        "its authors advise for genes."
-    )
+    notes = notes_of("stand-in", "explained-variance")
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
         """One run per method and size; quick ones leave out SSPCA, which walks a path."""

@@ -1,4 +1,4 @@
-"""Figure 5: does the evidence rise and fall with the biological meaning of the genes?"""
+"""Figure 5: whether the evidence rises and falls with the biological meaning of the genes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.genes import DATA, DIMENSION, STAND_IN, enrichment, load
+from gsppca.experiments.genes import DATA, DIMENSION, enrichment, load
 from gsppca.experiments.methods import get_method
+from gsppca.experiments.paper import notes_of
 from gsppca.experiments.spec import UNTESTABLE, Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHOD = "gsppca-paper"
@@ -25,7 +26,7 @@ class GeneEvidence(Experiment):
     parameters = ("data", "method")
     values = ("size", "log_evidence", "enrichment", "chosen")
     needs_data = True
-    notes = STAND_IN + "\n\nThe paper prints no correlation; it says that models of lower evidence generally have a lower index."
+    notes = notes_of("stand-in", "gene-evidence")
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
         """One run."""
@@ -43,11 +44,13 @@ class GeneEvidence(Experiment):
         for size, support in zip(sizes, supports, strict=True):
             evidence = path.log_evidence[np.searchsorted(path.sizes, size)]
             index, _ = enrichment(support, spec["data"])
-            rows.append({"size": int(size), "log_evidence": evidence, "enrichment": index, "chosen": int(size == chosen)})
+            rows.append(
+                {"size": int(size), "log_evidence": evidence, "enrichment": index, "chosen": int(size == chosen)}
+            )
         return rows
 
     def correlations(self, rows: Any) -> dict[str, tuple[float, float]]:
-        """Pearson and Spearman correlation of evidence and index: over all sizes, and over those up to twice the best."""
+        """Pearson and Spearman correlation of evidence and index, over all sizes and up to twice the best."""
         from scipy.stats import pearsonr, spearmanr
 
         best = int(rows.loc[rows.log_evidence.idxmax(), "size"])
@@ -70,7 +73,13 @@ class GeneEvidence(Experiment):
             ["largest index", f"{most.enrichment:.2f} % at {most['size']:.0f} genes", "not printed"],
         ]
         for name, (pearson, spearman) in self.correlations(rows).items():
-            lines.append([f"correlation of evidence and index, {name}", f"{pearson:.2f} (rank correlation {spearman:.2f})", "not printed"])
+            lines.append(
+                [
+                    f"correlation of evidence and index, {name}",
+                    f"{pearson:.2f} (rank correlation {spearman:.2f})",
+                    "not printed",
+                ]
+            )
         return [Table(f"Evidence and enrichment on {rows.data.iloc[0]}", ["", "ours", "paper"], lines)]
 
     def figure(self, rows: Any) -> Any:

@@ -11,12 +11,6 @@ DATA = "SCAN-B"
 DIMENSION = 10
 MIN_PATHWAY = 10  # measured genes of a pathway that is tested
 
-STAND_IN = (
-    "The paper's data are breastCancerVDX (344 patients, 5391 genes), which could not be had here. SCAN-B (400 patients, "
-    "5156 genes, RNA-seq) stands in: what is said of VDX itself is not testable here, the same claim on SCAN-B is. With "
-    "vdx.rda of the R package in the directory GSPPCA_DATA, --data VDX runs the paper's own data."
-)
-
 
 @lru_cache(maxsize=2)
 def load(name: str) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import column_order, get_method
+from gsppca.experiments.paper import notes_of
 from gsppca.experiments.spec import Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHOD = "gsppca-paper"
@@ -23,10 +24,7 @@ class Introductory(Experiment):
     question = "The relevances rank the ten true variables first; the evidence peaks at ten."
     parameters = ("method",)
     values = ("rank", "relevance", "relevant", "log_evidence")
-    notes = (
-        "n = 50, p = 30, d = 5, noise variance 0.1. The paper shows one data set; here the figure shows the first seed, and "
-        "the table counts 100 data sets. Columns are permuted."
-    )
+    notes = notes_of("introductory")
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
         """One run per data set."""
@@ -93,6 +91,18 @@ class Introductory(Experiment):
         ranked, sized = (found.leading == found.true).mean(), (found.chosen == found.true).mean()
         why = "Asked: on at least 90 % of the data sets."
         return [
-            Claim("u captures the true ranking of the variables", verdict(ranked >= 0.9), why, f"{ranked:.0%}", "one data set"),
-            Claim("The model with the largest evidence is the true one", verdict(sized >= 0.9), why, f"{sized:.0%}", "one data set"),
+            Claim(
+                "u captures the true ranking of the variables",
+                verdict(ranked >= 0.9),
+                why,
+                f"{ranked:.0%}",
+                "one data set",
+            ),
+            Claim(
+                "The model with the largest evidence is the true one",
+                verdict(sized >= 0.9),
+                why,
+                f"{sized:.0%}",
+                "one data set",
+            ),
         ]

@@ -1,8 +1,8 @@
 """Tables 1 and 2: choosing the number of variables, with Gaussian and Laplacian noise.
 
-Section 3.3 prints 0.3 on the diagonal of the covariance R and does not give rho, nor how SSPCA's penalties were spread, nor
-which noise estimator served. So both parameters of R are swept, with few data sets, and the settings named in HEADLINES
-are run with as many as the paper has.
+Section 3.3 prints 0.3 on the diagonal of the covariance R and does not give rho, nor which noise estimator served. So
+both parameters of R are swept, with few data sets, and two settings are run with as many as the paper has: the one that
+comes closest to the printed rows, and the printed diagonal.
 """
 
 from __future__ import annotations
@@ -123,5 +123,3 @@ class ModelSelectionLaplacian(ModelSelection):
     question = "The same with Laplacian noise."
     place = "table-2"
     fixed: ClassVar[dict[str, Any]] = {"noise": "laplacian"}
-
-

@@ -8,28 +8,17 @@ import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import label_of
-from gsppca.experiments.paper import printed
+from gsppca.experiments.paper import notes_of, printed
 from gsppca.experiments.simulated import SimulatedGrid
 from gsppca.experiments.spec import Claim, Table, verdict
 
 PRINTED_ROWS = {"spca": "SPCA", "sspca": "SSPCA", "gsppca-paper": "GSPPCA"}
 
-NOTES = (
-    "p = 200, d = 10, q = 20, unit noise; columns permuted. SPCA has one axis and enough variables for 99 % of its variance. SSPCA's "
-    "penalty is cross-validated. tPCA keeps loadings over two standard deviations; the variance rule is Johnstone and Lu's.\n\n"
-    "The paper prints 0.3 on the diagonal of R and no rho. No rho fits with 0.3: the factors are then weaker than the unit "
-    "noise and every method fails at small n. A diagonal of 1 with rho = 0.7 comes closest to the three printed rows. What the "
-    "sweep could not afford: 10 data sets per cell instead of 50 (SSPCA: 5, at n = 40 and 200 only); the two settings shown in "
-    "full have 50 (SSPCA: 10 with the printed diagonal).\n\n"
-    "Median noise, not the bias-corrected one that the paper prefers, is what fits: with bias-corrected noise GSPPCA selects too "
-    "many variables when n < p/2. The start of alpha and the tolerance move the means by less than the printed standard deviations."
-)
-
 
 class ModelSelectionViews(SimulatedGrid):
     """Views of the rows; the runs are in model_selection.py."""
 
-    notes = NOTES
+    notes = notes_of("model-selection")
     place: ClassVar[str]
     samples: ClassVar[tuple[int, ...]]
     closest: ClassVar[tuple[float, float]]
@@ -49,7 +38,9 @@ class ModelSelectionViews(SimulatedGrid):
             if name not in part.index.get_level_values("method"):
                 continue
             ours = part.loc[name]
-            cells = [f"{ours.loc[n, 'mean']:.1f} ± {ours.loc[n, 'std']:.1f}" if n in ours.index else "" for n in self.samples]
+            cells = [
+                f"{ours.loc[n, 'mean']:.1f} ± {ours.loc[n, 'std']:.1f}" if n in ours.index else "" for n in self.samples
+            ]
             lines.append([label_of(name), *cells, _count(ours["size"])])
             if name in PRINTED_ROWS:
                 row = paper[PRINTED_ROWS[name]]
@@ -68,8 +59,16 @@ class ModelSelectionViews(SimulatedGrid):
             row = {}
             for name, title in PRINTED_ROWS.items():
                 theirs = dict(zip(paper["n"], paper[title]["mean"], strict=True))
-                ours = part["mean"].xs(name, level="method").droplevel(["diagonal", "rho"]) if name in part.index.get_level_values("method") else None
-                row[title] = np.nan if ours is None else float(np.mean([abs(ours[n] - theirs[n]) for n in ours.index if n in theirs]))
+                ours = (
+                    part["mean"].xs(name, level="method").droplevel(["diagonal", "rho"])
+                    if name in part.index.get_level_values("method")
+                    else None
+                )
+                row[title] = (
+                    np.nan
+                    if ours is None
+                    else float(np.mean([abs(ours[n] - theirs[n]) for n in ours.index if n in theirs]))
+                )
             found[setting] = row
         table = pd.DataFrame.from_dict(found, orient="index")
         return table.assign(all=table.mean(axis=1, skipna=False)).sort_index()
@@ -86,7 +85,12 @@ class ModelSelectionViews(SimulatedGrid):
         if len(distances) > 2:
             best = distances["all"].idxmin()
             lines = [
-                [f"{diagonal:g}", f"{rho:g}", *(f"{value:.1f}" for value in row), "closest" if (diagonal, rho) == best else ""]
+                [
+                    f"{diagonal:g}",
+                    f"{rho:g}",
+                    *(f"{value:.1f}" for value in row),
+                    "closest" if (diagonal, rho) == best else "",
+                ]
                 for (diagonal, rho), row in zip(distances.index, distances.to_numpy(), strict=True)
             ]
             columns = ["diagonal", "rho", *(f"{title} row" for title in PRINTED_ROWS.values()), "mean of the three", ""]
@@ -100,7 +104,10 @@ class ModelSelectionViews(SimulatedGrid):
         if len(shown) < 2:
             return []
         lines = [
-            [label_of(name), *(f"{part.loc[(name, n), 'mean']:.1f} ± {part.loc[(name, n), 'std']:.1f}" for n in self.samples)]
+            [
+                label_of(name),
+                *(f"{part.loc[(name, n), 'mean']:.1f} ± {part.loc[(name, n), 'std']:.1f}" for n in self.samples),
+            ]
             for name in shown
         ]
         row = printed(self.place)["GSPPCA"]
@@ -115,9 +122,26 @@ class ModelSelectionViews(SimulatedGrid):
         names = [name for name in dict.fromkeys(part.index.get_level_values("method")) if name not in self.variants]
         for i, name in enumerate(sorted(names, key=lambda one: (one not in PRINTED_ROWS, one))):
             ours = part.loc[name]
-            axis.errorbar(ours.index, ours["mean"], ours["std"], color=colour(i), marker="o", markersize=4, linewidth=1.3, capsize=2, label=label_of(name))
+            axis.errorbar(
+                ours.index,
+                ours["mean"],
+                ours["std"],
+                color=colour(i),
+                marker="o",
+                markersize=4,
+                linewidth=1.3,
+                capsize=2,
+                label=label_of(name),
+            )
             if name in PRINTED_ROWS:
-                axis.plot(paper["n"], paper[PRINTED_ROWS[name]]["mean"], color=colour(i), linestyle=":", marker="x", label=f"{PRINTED_ROWS[name]}, paper")
+                axis.plot(
+                    paper["n"],
+                    paper[PRINTED_ROWS[name]]["mean"],
+                    color=colour(i),
+                    linestyle=":",
+                    marker="x",
+                    label=f"{PRINTED_ROWS[name]}, paper",
+                )
         axis.set(xscale="log", xlabel="n", ylabel="F-score × 100", ylim=(0, 105))
         axis.set_xticks(self.samples, [str(n) for n in self.samples], minor=False)
         axis.set_xticks([], minor=True)
@@ -172,7 +196,11 @@ class ModelSelectionViews(SimulatedGrid):
 
     def _who_wins(self, ours: Any, sspca: Any, many: list[int]) -> Claim:
         gaussian = self.place == "table-1"
-        text = "GSPPCA is slightly better than SSPCA for n >= p/2" if gaussian else "SSPCA adapts better to Laplacian noise at n = p/2"
+        text = (
+            "GSPPCA is slightly better than SSPCA for n >= p/2"
+            if gaussian
+            else "SSPCA adapts better to Laplacian noise at n = p/2"
+        )
         shown = many if gaussian else [n for n in many if n == 100] or many
         gaps = {n: ours[n] - sspca[n] for n in shown}
         holds = all(gap >= 0 for gap in gaps.values()) if gaussian else all(gap < 0 for gap in gaps.values())
@@ -204,7 +232,9 @@ class ModelSelectionViews(SimulatedGrid):
                 row = dict(zip(paper["n"], zip(paper[title]["mean"], paper[title]["sd"], strict=True), strict=True))
                 ours = part.loc[name]
                 outside = [n for n in ours.index if abs(ours[n] - row[n][0]) > max(row[n][1], 1.0)]
-                away[title] = f"{title}: " + (f"outside at n = {', '.join(map(str, outside))}" if outside else "all inside")
+                away[title] = f"{title}: " + (
+                    f"outside at n = {', '.join(map(str, outside))}" if outside else "all inside"
+                )
         return Claim(
             "The printed means come out at the closest setting",
             verdict(all("all inside" in text for text in away.values())),

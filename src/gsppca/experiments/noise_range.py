@@ -9,6 +9,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import label_of
+from gsppca.experiments.paper import notes_of
 from gsppca.experiments.simulated import OWN, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, RunSpec, Table, verdict
 
@@ -26,10 +27,7 @@ class NoiseRange(SimulatedGrid):
     question = "F-score quartiles over 20 signal-to-noise ratios from 0.1 to 3, n = 40 and 200, 100 data sets each."
     parameters = ("n", "snr", "method")
     n_runs: ClassVar[int] = 100
-    notes = (
-        "p = 200, d = 10, q = 20. The noise variance comes from the paper's expected ratio d q / (p sigma²). The columns are "
-        "permuted; the paper puts the relevant ones first."
-    )
+    notes = notes_of("noise-range")
 
     def cells(self, plan: Plan) -> Sequence[Cell]:
         """Samples times ratios."""

@@ -1,4 +1,4 @@
-"""The paper's printed figures, read from one file."""
+"""The paper's printed figures, and our notes on each experiment, read from files."""
 
 from __future__ import annotations
 
@@ -18,3 +18,9 @@ def _numbers() -> dict[str, Any]:
 def printed(place: str) -> Any:
     """Figures of a table or figure of the paper, such as "table-1"."""
     return _numbers()[place]
+
+
+def notes_of(*names: str) -> str:
+    """Where an experiment leaves the paper and why figures differ: paragraphs of the files notes/NAME.txt."""
+    folder = files("gsppca.experiments").joinpath("notes")
+    return "\n\n".join(folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").strip() for name in names)

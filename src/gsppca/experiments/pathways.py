@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.genes import DATA, DIMENSION, STAND_IN, enrichment, load
+from gsppca.experiments.genes import DATA, DIMENSION, enrichment, load
 from gsppca.experiments.methods import get_method, label_of
-from gsppca.experiments.paper import printed
+from gsppca.experiments.paper import notes_of, printed
 from gsppca.experiments.spec import UNTESTABLE, Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHODS = ("tpca", "spca", "gsppca-paper")
@@ -27,12 +27,7 @@ class Pathways(Experiment):
     parameters = ("data", "method", "choice")
     values = ("size", "enrichment", "n_pathways")
     needs_data = True
-    notes = (
-        STAND_IN + "\n\nPathways with fewer than 10 measured genes are left out, which leaves 1013 (the paper has 1116). Genes are "
-        "permuted before every selection. SPCA and tPCA compute one axis, as in the paper. The rule by which the paper sized "
-        "tPCA is cited there, not stated; here it is two standard deviations of the loadings. SPCA's rule is 99 % of the "
-        "variance of the first axis. The paper's table has 4466 genes “selected by SPCA”, its text says 4810."
-    )
+    notes = notes_of("stand-in", "pathways")
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
         """One run per method and kind of size."""
@@ -86,10 +81,20 @@ class Pathways(Experiment):
         figure, (axis,) = new_figure(1, 1, width=6)
         paper = printed("table-5")
         for i, (method, part) in enumerate(rows[rows.choice == FIXED].groupby("method")):
-            axis.plot(part["size"], part.enrichment, color=colour(i), marker="o", label=f"{label_of(method)}, {rows.data.iloc[0]}")
+            axis.plot(
+                part["size"],
+                part.enrichment,
+                color=colour(i),
+                marker="o",
+                label=f"{label_of(method)}, {rows.data.iloc[0]}",
+            )
             if label_of(method) in paper:
                 axis.plot(
-                    paper["sizes"], paper[label_of(method)], color=colour(i), linestyle=":", marker=".",
+                    paper["sizes"],
+                    paper[label_of(method)],
+                    color=colour(i),
+                    linestyle=":",
+                    marker=".",
                     label=f"{label_of(method)}, paper (VDX)",
                 )
         axis.set(xlabel="number of genes", ylabel="enriched pathways, %")
@@ -103,13 +108,18 @@ class Pathways(Experiment):
         best = (ours >= tpca) & (ours >= spca)
         name = str(rows.data.iloc[0])
         own = rows[(rows.choice == OWN) & (rows.method == "gsppca-paper")].iloc[0]
-        missing = [] if name == "VDX" else [Claim("The same on VDX", UNTESTABLE, "The data could not be had.", "", "GSPPCA best in all six rows")]
+        missing = (
+            []
+            if name == "VDX"
+            else [Claim("The same on VDX", UNTESTABLE, "The data could not be had.", "", "GSPPCA best in all six rows")]
+        )
         return [
             Claim(
                 f"GSPPCA is enriched for more pathways than tPCA and SPCA at every size ({name})",
                 verdict(bool(best.all())),
                 "Asked: the largest index in every row of the table.",
-                f"{best.sum()} of {len(best)} rows; " + ", ".join(f"{s}: {ours[s]:.2f} against {max(tpca[s], spca[s]):.2f}" for s in ours.index),
+                f"{best.sum()} of {len(best)} rows; "
+                + ", ".join(f"{s}: {ours[s]:.2f} against {max(tpca[s], spca[s]):.2f}" for s in ours.index),
                 "6 of 6 rows",
             ),
             Claim(

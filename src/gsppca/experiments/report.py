@@ -20,10 +20,10 @@ from gsppca.experiments.store import ResultsTable
 
 TITLE = "The paper, run again"
 INTRODUCTION = (
-    "Every table and figure of Bouveyron, Latouche & Mattei, “Bayesian variable selection for globally sparse probabilistic PCA”, "
-    "computed anew with this library and its own implementations of the competitors. The paper's figures stand beside ours. "
-    "Each claim of the paper gets a plain verdict, and the test that was applied is stated. GSPPCA means the paper's "
-    "procedure here: variational EM ranking, noiseless evidence, median noise."
+    "Every table and figure of Bouveyron, Latouche & Mattei, “Bayesian variable selection for globally sparse "
+    "probabilistic PCA”, computed anew with this library and its own implementations of the competitors. The paper's "
+    "figures stand beside ours. Each claim of the paper gets a plain verdict, and the test that was applied is "
+    "stated. GSPPCA means the paper's procedure here: variational EM ranking, noiseless evidence, median noise."
 )
 REPRODUCE = "gsppca experiment run {name}"
 
@@ -114,8 +114,12 @@ def as_html(sections: list[Section]) -> str:
     """The page, self-contained; every text is escaped."""
     jinja2: Any = optional_import("jinja2", "the page of results", "report")
     text = files("gsppca.experiments").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    counts = {name: sum(claim.verdict == name for s in sections for claim in s.claims) for name in (HOLDS, FAILS, UNTESTABLE)}
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    counts = {
+        name: sum(claim.verdict == name for s in sections for claim in s.claims) for name in (HOLDS, FAILS, UNTESTABLE)
+    }
     badges = {HOLDS: "holds", FAILS: "fails", UNTESTABLE: "open"}
     page: str = environment.from_string(text).render(
         title=TITLE, introduction=INTRODUCTION, sections=sections, counts=counts, badges=badges
@@ -126,7 +130,10 @@ def as_html(sections: list[Section]) -> str:
 def as_markdown(sections: list[Section]) -> str:
     """The same for a reader of the repository."""
     lines = [f"# {TITLE}", "", _cell(INTRODUCTION), ""]
-    lines += ["Written by `gsppca experiment report` from the tables of rows (`*.csv`) in this folder; `index.html` is the same page.", ""]
+    lines += [
+        "Written by `gsppca experiment report` from the rows in `*.csv`; `index.html` is the same page.",
+        "",
+    ]
     lines += ["## Verdicts", ""]
     verdicts = [
         [section.experiment.paper, claim.text, f"**{claim.verdict}**", claim.ours, claim.paper]
@@ -138,7 +145,10 @@ def as_markdown(sections: list[Section]) -> str:
         name = section.experiment.name
         lines += ["", f"## {_cell(section.experiment.title)}", ""]
         lines += [f"{_cell(section.experiment.paper)}. {_cell(section.experiment.question)}", ""]
-        lines += [f"`{section.command}` — {section.n_runs} runs, {section.n_rows} rows in [{name}.csv]({name}.csv).", ""]
+        lines += [
+            f"`{section.command}` — {section.n_runs} runs, {section.n_rows} rows in [{name}.csv]({name}.csv).",
+            "",
+        ]
         lines += [f"![{_cell(section.experiment.title)}](figures/{name}.svg)", ""]
         for table in section.tables:
             lines += [f"**{_cell(table.title)}**", "", *_markdown_table(table.columns, table.rows), ""]

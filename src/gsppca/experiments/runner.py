@@ -1,7 +1,7 @@
 """Run what is left of an experiment, here or on many workers, and append the rows.
 
-Each run is computed with one BLAS thread and its rows are written in the order of the plan: one process, joblib and dask
-give the same table.
+Each run is computed with one BLAS thread and its rows are written in the order of the plan: one process, joblib and
+dask give the same table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -91,7 +91,9 @@ def run_experiment(
     return Progress(len(left), found, len(specs))
 
 
-def execute(experiment: Experiment, spec: RunSpec, methods: Sequence[Method] = (), data: OwnData | None = None) -> Outcome:
+def execute(
+    experiment: Experiment, spec: RunSpec, methods: Sequence[Method] = (), data: OwnData | None = None
+) -> Outcome:
     """Do one run; `methods` and `data` are what the user registered in the process that asks."""
     from threadpoolctl import threadpool_limits
 
@@ -130,7 +132,7 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def _with_joblib(experiment: Experiment, specs: Sequence[RunSpec], jobs: int) -> Iterator[Outcome]:
+def _with_joblib(experiment: Experiment, specs: Sequence[RunSpec], jobs: int) -> Generator[Outcome, None, None]:
     if jobs == 1:
         yield from (execute(experiment, spec) for spec in specs)
         return
@@ -141,7 +143,7 @@ def _with_joblib(experiment: Experiment, specs: Sequence[RunSpec], jobs: int) ->
     yield from parallel(delayed(execute)(experiment, spec, known, data) for spec in specs)
 
 
-def _with_dask(experiment: Experiment, specs: Sequence[RunSpec], jobs: int) -> Iterator[Outcome]:
+def _with_dask(experiment: Experiment, specs: Sequence[RunSpec], jobs: int) -> Generator[Outcome, None, None]:
     distributed: Any = optional_import("distributed", "engine='dask'", "dask")
     known, data = own_methods(), own_data()
     try:

@@ -45,7 +45,7 @@ class SimulatedGrid(Experiment):
         return plan.seeds(self.n_runs)
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
-        """Cells times methods times seeds; costly methods last, seed by seed, so that an interruption leaves whole cells."""
+        """Cells times methods times seeds; costly methods last, seed by seed, so that all cells grow alike."""
         specs: list[RunSpec] = []
         for cell in self.cells(plan):
             chosen = [*self.methods(cell, plan), *((name, OWN) for name in plan.methods)]

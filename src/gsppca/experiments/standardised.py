@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import label_of
+from gsppca.experiments.paper import notes_of
 from gsppca.experiments.simulated import OWN, STANDARDISED, TRUE, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, Table, verdict
 
@@ -25,11 +26,7 @@ class Standardised(SimulatedGrid):
     question = "All methods on columns of variance one, by their own rules and given the true size."
     parameters = ("data", "n", "snr", "rho", "diagonal", "noise", "scale", "method", "size")
     n_runs: ClassVar[int] = 20
-    notes = (
-        "Section 3.2 at a signal-to-noise ratio of 0.5, and section 3.3 with diagonal 1, rho 0.7. Once the columns are "
-        "standardised the variances tell nothing and only correlations are left. The paper's evidence sees row norms only; the "
-        "variance rule sees nothing at all. 20 data sets a cell, 10 for SSPCA by its own rule."
-    )
+    notes = notes_of("standardised")
 
     def cells(self, plan: Plan) -> Sequence[Cell]:
         """Three simulations by three sizes."""
@@ -37,7 +34,11 @@ class Standardised(SimulatedGrid):
         if not plan.quick:
             common: Cell = {"data": "model-selection", "rho": 0.7, "diagonal": 1.0}
             simulations += [common | {"noise": "gaussian"}, common | {"noise": "laplacian"}]
-        return [cell | {"n": n, "scale": STANDARDISED} for cell in simulations for n in (SAMPLES[:1] if plan.quick else SAMPLES)]
+        return [
+            cell | {"n": n, "scale": STANDARDISED}
+            for cell in simulations
+            for n in (SAMPLES[:1] if plan.quick else SAMPLES)
+        ]
 
     def methods(self, cell: Cell, plan: Plan) -> Sequence[tuple[str, str]]:
         """All, by their own rule and at the true size."""
@@ -64,8 +65,15 @@ class Standardised(SimulatedGrid):
             lines = []
             for method in dict.fromkeys((*OWN_RULE, *part.index.get_level_values("method"))):
                 if method in part.index.get_level_values("method"):
-                    found = [part.loc[(cell, method, n)] if (cell, method, n) in part.index else None for cell, n in cells]
-                    lines.append([label_of(method), *("" if one is None else f"{one['mean']:.1f} ± {one['sem']:.1f}" for one in found)])
+                    found = [
+                        part.loc[(cell, method, n)] if (cell, method, n) in part.index else None for cell, n in cells
+                    ]
+                    lines.append(
+                        [
+                            label_of(method),
+                            *("" if one is None else f"{one['mean']:.1f} ± {one['sem']:.1f}" for one in found),
+                        ]
+                    )
             columns = ["method", *(f"{cell}, n = {n}" for cell, n in cells)]
             tables.append(Table(f"{title}: F-score × 100, mean ± standard error", columns, lines))
         return tables

@@ -1,7 +1,7 @@
 """One tidy table per experiment: a CSV file that runs append to.
 
-All rows of a run are written in one piece, each with its number and their count. Whatever an interruption leaves — a torn
-last line, half of a run — is recognised and dropped, so that the run is done again.
+All rows of a run are written in one piece, each with its number and their count. Whatever an interruption leaves (a
+torn last line, half of a run) is recognised and dropped, so that the run is done again.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ResultsTable:
         self.done()
         if not self.path.exists():
             raise FileNotFoundError(
-                f"{self.path} does not exist: run the experiment first, with gsppca experiment run {self.experiment.name}"
+                f"{self.path} does not exist: run it first, with gsppca experiment run {self.experiment.name}"
             )
         # "NA" and "None" are texts like others here; only an empty cell is missing.
         return pd.read_csv(self.path, keep_default_na=False, na_values=[""])
