@@ -23,21 +23,22 @@ class GeneEvidence(Experiment):
     title = "Evidence and biological meaning"
     paper = "Figure 5, section 5.2"
     question = "Evidence and enrichment over the number of genes, and their correlation."
-    parameters = ("data", "method")
+    parameters = ("data", "method", "n_sizes")
     values = ("size", "log_evidence", "enrichment", "chosen")
     needs_data = True
     notes = notes_of("stand-in", "gene-evidence")
 
     def runs(self, plan: Plan) -> Iterator[RunSpec]:
         """One run."""
-        yield from (RunSpec.of(seed, {"data": plan.data or DATA, "method": METHOD}) for seed in plan.seeds(1, quick=1))
+        parameters = {"data": plan.data or DATA, "method": METHOD, "n_sizes": 8 if plan.quick else 100}
+        yield from (RunSpec.of(seed, parameters) for seed in plan.seeds(1, quick=1))
 
     def run(self, spec: RunSpec) -> list[Row]:
-        """One row per size: a grid of a hundred, and the chosen one."""
+        """One row per size: those of a grid, and the chosen one."""
         X, method = load(spec["data"]).X, get_method(spec["method"])
         _, model = method.select(X, DIMENSION, None, spec.seed)
         path, chosen = model.evidence_path_, model.n_selected_
-        grid = np.linspace(50, X.shape[1], 100).round().astype(int)
+        grid = np.linspace(50, X.shape[1], spec["n_sizes"]).round().astype(int)
         sizes = np.unique([*grid[grid <= path.sizes[-1]], chosen])
         supports = method.supports(X, DIMENSION, sizes.tolist(), spec.seed)
         rows = []
