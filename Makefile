@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint types unit bench install format clean
+.PHONY: demo test lint types unit bench experiments install format clean
 
 demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
 	$(BIN)/python examples/demo.py demo
@@ -25,6 +25,12 @@ unit: $(VENV)/.test
 
 bench: $(VENV)/.bench  ## speed against peers; rewrites benchmarks/results
 	$(BIN)/python -m benchmarks
+
+# Hours the first time; what is in results/ is not run again. JOBS=8 make experiments, for more workers.
+JOBS ?= 2
+experiments: $(VENV)/.test  ## the paper's tables and figures, run where rows are missing; then the page
+	OMP_NUM_THREADS=1 $(BIN)/python -m gsppca.cli.experiment run all --jobs $(JOBS) --out results
+	$(BIN)/python -m gsppca.cli.experiment report --out results
 
 install: $(VENV)/.all  ## .venv with every extra
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +13,7 @@ app = App(
 )
 
 DEFAULT_OUT = Path("results")
+DATA_VARIABLE = "GSPPCA_DATA"
 
 
 @app.command(name="list")
@@ -75,8 +77,12 @@ def run(
     plan = Plan(quick=quick, n_runs=runs, seed=seed, methods=tuple(method), data=data)
     folder = out / "quick" if quick else out
     for one in experiment_names() if name == "all" else [name]:
+        experiment = get_experiment(one)
         with shown_progress() as say:
-            done = run_experiment(get_experiment(one), str(folder), plan, jobs=jobs, engine=engine)
+            if name == "all" and experiment.needs_data and DATA_VARIABLE not in os.environ:
+                say(f"{one}: skipped, for {DATA_VARIABLE} is not set; it names the directory of the real data")
+                continue
+            done = run_experiment(experiment, str(folder), plan, jobs=jobs, engine=engine)
             say(f"{one}: {done.done} runs done, {done.found} found done, rows in {folder / (one + '.csv')}")
 
 

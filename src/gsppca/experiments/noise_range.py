@@ -49,16 +49,23 @@ class NoiseRange(SimulatedGrid):
         return found.assign(mean=groups.f.mean(), exact=groups.exact.mean(), runs=groups.size()).reset_index()
 
     def summary(self, rows: Any) -> list[Table]:
-        """One table per method and n."""
+        """One table per method: ratios in rows, what is told of each n in columns."""
         tables = []
-        columns = ["SNR", "first quartile", "median", "third quartile", "mean", "exact, %", "data sets"]
-        for (method, n), part in self.quartiles(rows).groupby(["method", "n"]):
-            lines = [
-                [f"{r.snr:.2f}", f"{r[0.25]:.1f}", f"{r[0.5]:.1f}", f"{r[0.75]:.1f}", f"{r['mean']:.1f}"]
-                + [f"{r.exact:.0f}", f"{r.runs:.0f}"]
-                for _, r in part.iterrows()
-            ]
-            tables.append(Table(f"{label_of(method)}, n = {n}: F-score × 100", columns, lines))
+        for method, part in self.quartiles(rows).groupby("method"):
+            samples = sorted(part.n.unique())
+            found = part.set_index(["snr", "n"])
+            columns = ["SNR"]
+            for n in samples:
+                columns += [f"n = {n}: quartiles", "mean", "exact, %"]
+            lines = []
+            for snr in sorted(part.snr.unique()):
+                line = [f"{snr:.2f}"]
+                for n in samples:
+                    r = found.loc[(snr, n)]
+                    line += [f"{r[0.25]:.1f} / {r[0.5]:.1f} / {r[0.75]:.1f}", f"{r['mean']:.1f}", f"{r.exact:.0f}"]
+                lines.append(line)
+            runs = int(part.runs.min())
+            tables.append(Table(f"{label_of(method)}: F-score × 100, {runs} data sets a cell", columns, lines))
         return tables
 
     def figure(self, rows: Any) -> Any:
@@ -70,7 +77,7 @@ class NoiseRange(SimulatedGrid):
                 axis.fill_between(line.snr, line[0.25], line[0.75], color=colour(i), alpha=0.25, linewidth=0)
                 axis.plot(line.snr, line[0.5], color=colour(i), marker=".", label=label_of(method))
             axis.axvline(0.5, color="0.6", linewidth=0.8, linestyle=":")
-            axis.set(title=f"n = {n}", xlabel="signal-to-noise ratio", ylim=(0, 103))
+            axis.set(title=f"n = {n}", xlabel="signal-to-noise ratio", ylim=(min(50.0, found[0.25].min() - 5), 102))
         axes[0].set_ylabel("F-score × 100: median, quartiles")
         axes[0].legend(loc="lower right")
         return figure

@@ -68,7 +68,12 @@ class Pathways(Experiment):
             lines.append(line)
         own = rows[rows.choice == OWN]
         chosen = [
-            [label_of(r["method"]), str(r["size"]), f"{r['enrichment']:.2f}", str(paper["own"].get(label_of(r["method"]), ""))]
+            [
+                label_of(r["method"]),
+                str(r["size"]),
+                f"{r['enrichment']:.2f}",
+                str(paper["own"].get(label_of(r["method"]), "")),
+            ]
             for r in own.to_dict("records")
         ]
         return [
