@@ -5,7 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
+<<<<<<< HEAD
 .PHONY: demo test lint types unit docs gallery browser bench install format clean
+=======
+.PHONY: demo test lint types unit bench experiments install format clean
+>>>>>>> repro
 
 demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
 	$(BIN)/python examples/demo.py demo
@@ -37,6 +41,12 @@ browser:  ## Debian's chromium for the tests of the report, if it is missing; wi
 
 bench: $(VENV)/.bench  ## speed against peers; rewrites benchmarks/results
 	$(BIN)/python -m benchmarks
+
+# Hours the first time; what is in results/ is not run again. JOBS=8 make experiments, for more workers.
+JOBS ?= 2
+experiments: $(VENV)/.test  ## the paper's tables and figures, run where rows are missing; then the page
+	OMP_NUM_THREADS=1 $(BIN)/python -m gsppca.cli.experiment run all --jobs $(JOBS) --out results
+	$(BIN)/python -m gsppca.cli.experiment report --out results
 
 install: $(VENV)/.all  ## .venv with every extra
 

@@ -213,7 +213,8 @@ def pathway_enrichment(
         raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}. Use 0.01 as the paper does.")
     genes = [str(gene) for gene in universe]
     chosen = _selected_genes(selected, genes)
-    measured = {name: frozenset(members).intersection(genes) for name, members in pathways.items()}
+    known = frozenset(genes)
+    measured = {name: known.intersection(members) for name, members in pathways.items()}
     measured = {name: members for name, members in measured.items() if len(members) >= max(min_size, 1)}
     if not measured:
         raise ValueError(

@@ -25,6 +25,7 @@ loadings on pure noise cost next to nothing. Expect too many variables.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -105,13 +106,13 @@ def proximal_steps(X: FloatArray, U: FloatArray, V: FloatArray, penalty: float) 
 
 def sweep_scores(X: FloatArray, U: FloatArray, V: FloatArray) -> FloatArray:
     """Update the columns of U one after the other (J3); a column whose v_k is zero stays."""
-    product, gram = X @ V, V.T @ V
-    U = U.copy()
-    for k in range(U.shape[1]):
-        if gram[k, k] > np.finfo(np.float64).eps * np.trace(gram):
-            column = U[:, k] + (product[:, k] - U @ gram[:, k]) / gram[k, k]
-            U[:, k] = column / max(1.0, float(np.linalg.norm(column)))
-    return U
+    products, gram = (X @ V).T, V.T @ V
+    diagonal = np.diag(gram)
+    scores = U.T.copy()  # a column of U in one piece of memory
+    for k in np.flatnonzero(diagonal > np.finfo(np.float64).eps * diagonal.sum()):
+        column = scores[k] + (products[k] - gram[k] @ scores) / diagonal[k]
+        scores[k] = column / max(1.0, math.sqrt(column @ column))
+    return scores.T
 
 
 def structured_factors(

@@ -21,7 +21,14 @@ from .local import (
     load_vdx_subset,
 )
 from .signals import Signals, WaveletCoefficients, make_signals, wavelet_coefficients, wavelet_signals
-from .simulate import Simulated, make_introductory, make_model_selection, make_noise, make_noise_range
+from .simulate import (
+    Simulated,
+    make_introductory,
+    make_model_selection,
+    make_noise,
+    make_noise_range,
+    make_strengths,
+)
 
 __all__ = [
     "Dataset",
@@ -44,6 +51,7 @@ __all__ = [
     "make_noise",
     "make_noise_range",
     "make_signals",
+    "make_strengths",
     "read_amat",
     "read_expression_set",
     "read_gmt",

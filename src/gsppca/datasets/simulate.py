@@ -14,6 +14,7 @@ Where this leaves the paper, and why:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -212,6 +213,48 @@ def make_model_selection(
     z = block_correlated(n_samples, n_features, rho, diagonal, rng)
     relevant_loadings = ppca_loadings(z, n_components)[:n_relevant]
     return _factor_model(relevant_loadings, n_samples, n_features, 1.0, noise, rng)
+
+
+def make_strengths(
+    n_samples: int,
+    strengths: Sequence[float] = (3.0, 1.0, 0.6),
+    n_features: int = 200,
+    n_each: int = 10,
+    noise: str = "gaussian",
+    random_state: RandomState = None,
+) -> Simulated:
+    """Simulate factors of very different strength, each with variables of its own.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Shape of X.
+    strengths : sequence of float
+        Size of the loadings of each factor, with random signs; the noise has variance one.
+    n_each : int
+        Variables of each factor.
+    noise : {"gaussian", "laplacian", "student"}
+        Law of the noise.
+    random_state : int, Generator, RandomState, SeedSequence or None
+        The same integer gives the same data.
+
+    Returns
+    -------
+    Simulated
+
+    Examples
+    --------
+    >>> from gsppca.datasets import make_strengths
+    >>> data = make_strengths(100, random_state=0)
+    >>> data.n_components, int(data.support.sum())
+    (3, 30)
+    """
+    n_features = check_count("n_features", n_features, 1)
+    n_each = check_count("n_each", n_each, 1, n_features // max(len(strengths), 1), "All of them must fit n_features.")
+    rng = as_generator(random_state)
+    loadings = np.kron(np.diag(np.asarray(strengths)), np.ones((n_each, 1))).astype(np.float64)
+    loadings *= rng.choice([-1.0, 1.0], size=(len(loadings), 1))
+    return _factor_model(loadings, n_samples, n_features, 1.0, noise, rng)
 
 
 def make_noise(
