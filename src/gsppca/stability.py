@@ -54,8 +54,8 @@ class StabilityResult:
         return float(1 - variance / (share * (1 - share)))
 
     def stable(self, threshold: float = 0.5) -> BoolArray:
-        """Which variables are selected on more than this share of the subsamples."""
-        return np.asarray(self.frequencies > threshold)
+        """Which variables are selected on at least this share of the subsamples."""
+        return np.asarray(self.frequencies >= threshold)
 
 
 def stability(
