@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks import fit, memory, path, recovery, scaling, tolerance
+from benchmarks import calibration, discoveries, fit, memory, missing, path, recovery, scaling, tolerance
 
-ALL = {module.__name__.split(".")[-1]: module for module in (fit, path, scaling, memory, tolerance, recovery)}
+MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, missing)
+ALL = {module.__name__.split(".")[-1]: module for module in MODULES}
 
 
 def main() -> None:

@@ -44,6 +44,7 @@ from gsppca.stages import (
 )
 from gsppca.validation import check_data
 
+NORM_TEMPERATURE = 4.0  # at which the evidences that see norms are best calibrated (benchmarks/results/calibration.md)
 SPARE_COMPONENTS = 3  # beyond those that n_components="auto" counts, for the joint evidence to choose from
 
 
@@ -397,7 +398,9 @@ class GloballySparseBase(BaseEstimator):
         gain = np.interp(size, path.sizes, path.log_evidence) - path.log_evidence_empty
         self.supported_ = bool(gain > log_choices(p, np.array([size]))[0])
         settings = resolved_settings(self)
-        posterior = size_posterior(path, log_size_prior(settings.size_prior, path.sizes, n, p))
+        log_prior = log_size_prior(settings.size_prior, path.sizes, n, p)
+        # The joint evidence shares the loadings across rows: Bayes' rule as it is. The others count too many rows.
+        posterior = size_posterior(path, log_prior, temperature=1.0 if settings.joint else NORM_TEMPERATURE)
         self.inclusion_probability_ = frame.widen(inclusion_probability(posterior, selection.order, p))
 
     def _say(self, level: int, message: str) -> None:
