@@ -176,3 +176,54 @@ def test_what_does_not_go_together_is_refused(data, arguments, message):
 def test_robust_needs_columns_it_can_look_at(data):
     with pytest.raises(ValueError, match="robust=True needs a dense array in memory, got csr_array"):
         GSPPCA(10, evidence="joint", robust=True).fit(sparse.csr_array(data.X))
+
+
+@pytest.fixture(scope="module")
+def gaps(data):
+    X = data.X.copy()
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"evidence": "joint"}, {"n_components": "auto", "evidence": "joint"}], ids=str
+)
+def test_missing_entries_are_filled(data, gaps, arguments):
+    arguments = {"n_components": 10, **arguments}
+    whole = GSPPCA(**arguments).fit(data.X)
+    model = GSPPCA(**arguments, missing="impute").fit(gaps)
+    assert f_score(data.support, model.support_) > f_score(data.support, whole.support_) - 0.06
+    scores = model.transform(gaps)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(model.score(gaps))
+    # Rows without gaps are projected as they are.
+    np.testing.assert_allclose(model.transform(data.X), (data.X - model.mean_) @ model.components_.T, atol=1e-10)
+
+
+def test_models_that_fill_gaps_are_chosen_from_saved_and_pickled(gaps, tmp_path):
+    model = GSPPCA(10, missing="impute").fit(gaps)
+    model.save(tmp_path)
+    for other in (gsppca.load(tmp_path), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.transform(gaps), model.transform(gaps))
+        np.testing.assert_array_equal(other.choose(15, gaps).components_, model.choose(15).components_)
+
+
+def test_a_selector_leaves_gaps_in_the_columns_it_returns(gaps):
+    selector = GSPPCASelector(10, missing="impute").fit(gaps)
+    np.testing.assert_array_equal(selector.transform(gaps), gaps[:, selector.support_])
+
+
+def test_without_gaps_imputing_changes_nothing(data):
+    plain, other = GSPPCA(10).fit(data.X), GSPPCA(10, missing="impute").fit(data.X)
+    np.testing.assert_array_equal(other.components_, plain.components_)
+
+
+def test_nan_is_refused_with_the_option_named(gaps):
+    with pytest.raises(ValueError, match=r"contains NaN: the first one at row \d+, column \d+.*missing='impute'"):
+        GSPPCA(10).fit(gaps)
+    gaps = gaps.copy()
+    gaps[3, 4] = np.inf
+    with pytest.raises(ValueError, match="contains infinity: the first one at row 3, column 4"):
+        GSPPCA(10, missing="impute").fit(gaps)
+    with pytest.raises(ValueError, match="missing='impute' needs a dense array in memory"):
+        GSPPCA(2, missing="impute").fit(sparse.random_array((20, 10), density=0.5, format="csr", rng=0))

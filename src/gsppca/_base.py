@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from gsppca._typing import FloatArray, IntArray, PathLike
 from gsppca.checkpoint import Checkpoint
 from gsppca.checks import check_count, is_integer, is_number
+from gsppca.core.impute import Imputation, impute
 from gsppca.core.joint import log_choices
 from gsppca.core.joint_path import JointEvidence
 from gsppca.core.joint_search import Found, JointSearch
@@ -65,6 +66,7 @@ class GloballySparseBase(BaseEstimator):
         n_draws: int = 1,
         min_r2: float = 0.1,
         robust: bool = False,
+        missing: str = "error",
         init: str = "svd",
         slab_rate: float | str = "grid",
         scale: bool | str = False,
@@ -85,6 +87,7 @@ class GloballySparseBase(BaseEstimator):
         self.n_draws = n_draws
         self.min_r2 = min_r2
         self.robust = robust
+        self.missing = missing
         self.init = init
         self.slab_rate = slab_rate
         self.scale = scale
@@ -113,7 +116,8 @@ class GloballySparseBase(BaseEstimator):
         """
         settings = resolved_settings(self)
         X = check_data(self, X, reset=True)
-        frame = Frame.of(X, self._scale(), robust=bool(self.robust))
+        imputation = self._impute(X) if self.missing == "impute" else None
+        frame = self._frame_of(X if imputation is None else imputation.inflated())
         wanted = self._wanted_size(frame.data.n_features)
         n_components = self._resolve_n_components(frame, settings)
         noise = self._resolve_noise(frame, n_components, settings)
@@ -122,7 +126,8 @@ class GloballySparseBase(BaseEstimator):
         search = self._search(frame, n_components, noise, settings, wanted if ranked.size is None else ranked.size)
         found = search.best_of(ranked.rankings, settings.refine and ranked.size is None)
         self._say(1, f"ranking {found.ranking.name!r}, {len(found.path.sizes)} sizes: {found.size} selected")
-        self._set_fitted(self._selection_of(frame, n_components, ranked, found), found.size)
+        selection = self._selection_of(frame, n_components, ranked, found)
+        self._set_fitted(replace(selection, imputation=imputation), found.size)
         self._warn_of_doubt(ranked)
         return self
 
@@ -147,6 +152,7 @@ class GloballySparseBase(BaseEstimator):
         check_count("size", size, 1, int(fitted.path.sizes[-1]), "It counts the columns that vary.")
         if X is not None:
             X = check_data(self, X, reset=False)
+            X = X if fitted.imputation is None else self._impute(X).inflated()
         elif fitted.frame is not None:
             X = fitted.frame.source
         else:
@@ -154,7 +160,7 @@ class GloballySparseBase(BaseEstimator):
                 "X is needed: this model was pickled, copied or loaded, and its training data is not stored with it. "
                 f"Call choose({size}, X) with the X of fit."
             )
-        frame = Frame.of(X, self._scale(), robust=bool(self.robust))
+        frame = self._frame_of(X)
         squares = frame.data.column_squares
         if squares.shape != fitted.column_squares.shape or not np.allclose(squares, fitted.column_squares, atol=0):
             raise ValueError("X is not the data of fit: its columns have other variances. Give that X, or fit again.")
@@ -334,6 +340,31 @@ class GloballySparseBase(BaseEstimator):
                 "components explain all of X. Use fewer components, noise_variance='median' or a positive number."
             )
         return value
+
+    def _frame_of(self, X: Any) -> Frame:
+        return Frame.of(X, self._scale(), robust=bool(self.robust))
+
+    def _impute(self, X: Any) -> Imputation:
+        """Fit the model that fills the gaps of X: nan in a dense array."""
+        if not isinstance(X, np.ndarray):
+            raise ValueError(
+                f"missing='impute' needs a dense array in memory, got {type(X).__name__}. "
+                "Set missing='error', or convert X."
+            )
+        tell("missing entries", 0)
+        if isinstance(self.n_components, str):
+            gaps = np.isnan(X)
+            with np.errstate(invalid="ignore"):
+                means = np.nansum(X, axis=0) / np.maximum((~gaps).sum(axis=0), 1)
+            n_components = estimate_n_components(np.where(gaps, means, X))
+        else:
+            n_components = check_n_components(self.n_components, *X.shape)
+        return impute(X, n_components, standardise=self.scale is True)
+
+    def _filled(self, X: Any) -> Any:
+        """New data with its gaps filled by the model that filled those of fit."""
+        imputation = self._selection.imputation
+        return X if imputation is None or not isinstance(X, np.ndarray) else imputation.fill(X)
 
     def _scale(self) -> bool | str:
         return self.scale if isinstance(self.scale, str) else bool(self.scale)

@@ -138,7 +138,8 @@ def _required(field: Any) -> bool:
 def _records() -> dict[str, type]:
     """Our dataclasses that a fitted model may hold, by name."""
     from gsppca.core import state
+    from gsppca.core.impute import Imputation
     from gsppca.selection import Selection
 
     found = [value for value in vars(state).values() if isinstance(value, type) and is_dataclass(value)]
-    return {kind.__name__: kind for kind in [*found, Selection]}
+    return {kind.__name__: kind for kind in [*found, Imputation, Selection]}

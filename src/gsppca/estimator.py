@@ -65,6 +65,9 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     robust : bool, default=False
         Whether to rank and judge with every column clipped at its median plus and minus three median absolute
         deviations, for heavy tails. Makes a copy of X. Components are those of the data as it is.
+    missing : {"error", "impute"}, default="error"
+        What to do with nan: refuse it, or fill it with what a model of the observed entries expects, in `fit` and in
+        `transform`. Right when entries are missing at random; dense data only. Makes a copy of X.
     init : {"svd", "random"}, default="svd"
         Start of the loadings: principal axes, or random numbers. "random" with ``noise_variance="median"`` and a given
         `n_components` ranks and selects without any SVD.
@@ -199,7 +202,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
             A lazy dask array if X is one.
         """
         check_is_fitted(self)
-        X = check_data(self, X, reset=False)
+        X = self._filled(check_data(self, X, reset=False))
         return map_rows(X, self._projection(), self.n_components_, X.dtype)
 
     def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
@@ -239,7 +242,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
             A lazy dask array if X is one.
         """
         check_is_fitted(self)
-        X = check_data(self, X, reset=False)
+        X = self._filled(check_data(self, X, reset=False))
         variances, active_noise = self._model_variances()
         density = LogDensity(self._projection(), variances, active_noise, self.noise_variance_)
         return map_rows(X, density, None, np.float64)
@@ -282,5 +285,6 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "impute"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.core.impute import Imputation
 from gsppca.core.state import EvidencePath, NoisePath, RelaxedFit
 from gsppca.data import Matrix, as_matrix
 from gsppca.robust import clipped_columns
@@ -105,6 +106,8 @@ class Selection:
         Its passes over the data; zero stands for the iterations of `relaxed`.
     noise_path : NoisePath or None
         Relevances along rising noise, if that ranked the variables.
+    imputation : Imputation or None
+        What filled the missing entries, with ``missing="impute"``.
     """
 
     frame: Frame | None
@@ -117,3 +120,4 @@ class Selection:
     ranked_by: str = "vem"
     n_iter: int = 0
     noise_path: NoisePath | None = None
+    imputation: Imputation | None = None

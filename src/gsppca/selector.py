@@ -27,7 +27,7 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
     n_features_to_select : "evidence", "fdr", "r2", int or float, default="evidence"
         How many variables to select.
-    ranking, evidence, refine, noise_variance, size_prior, fdr, n_draws, min_r2, robust, init, slab_rate,
+    ranking, evidence, refine, noise_variance, size_prior, fdr, n_draws, min_r2, robust, missing, init, slab_rate,
     scale, max_iter, tol, random_state, checkpoint, verbose
         As in `GSPPCA`.
 
@@ -121,5 +121,6 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "impute"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

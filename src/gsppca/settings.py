@@ -70,6 +70,7 @@ def resolved_settings(model: Any) -> Settings:
         )
     if not isinstance(model.robust, bool | np.bool_):
         raise ValueError(f"robust must be True or False, got {model.robust!r}. True clips columns at 3 MAD.")
+    check_choice("missing", model.missing, ("error", "impute"))
     if not isinstance(model.checkpoint, str | os.PathLike | None):
         raise ValueError(f"checkpoint must be None or a path, got {model.checkpoint!r}. Give the path of a file.")
     if not isinstance(model.verbose, bool | np.bool_):

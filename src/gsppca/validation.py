@@ -40,7 +40,11 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
         ensure_min_samples=2 if reset else 1,
         ensure_min_features=2 if reset else 1,
     )
-    check_finite(X, getattr(estimator, "feature_names_in_", None))
+    names = getattr(estimator, "feature_names_in_", None)
+    if getattr(estimator, "missing", "error") == "impute" and isinstance(X, np.ndarray):
+        check_finite(np.where(np.isnan(X), 0, X) if np.isnan(X.sum()) else X, names)
+    else:
+        check_finite(X, names)
     return X
 
 
@@ -63,9 +67,10 @@ def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
         row, column = place
         name = "" if names is None else f" ({names[column]!r})"
         kind = "NaN" if np.isnan(X[row, column]) else "infinity"
+        option = "Set missing='impute' if they are missing at random, or drop" if kind == "NaN" else "Drop"
         raise ValueError(
             f"Input X contains {kind}: the first one at row {row}, column {column}{name}. All values must be "
-            "finite. Drop or impute such entries first, for example with sklearn.impute.SimpleImputer."
+            f"finite. {option} or impute such entries first, for example with sklearn.impute.SimpleImputer."
         )
 
 

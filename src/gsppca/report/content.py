@@ -174,7 +174,7 @@ def _frame(model: Any, X: Any) -> Frame | None:
         # The names of the columns are not used here: the values are compared below.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         X = check_data(model, X, reset=False)
-    frame = Frame.of(X, model._scale(), robust=bool(model.robust))
+    frame = model._frame_of(X if model._selection.imputation is None else model._impute(X).inflated())
     if not _is_data_of_fit(model, frame):
         raise ValueError(
             "X is not the data of fit: its columns have other means or variances. Give the X of fit, or leave X out; "
