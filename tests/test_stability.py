@@ -11,7 +11,7 @@ from sklearn.feature_selection import VarianceThreshold
 from gsppca import GSPPCA, GSPPCASelector
 from gsppca.baselines import ThresholdedPCA
 from gsppca.progress import listening
-from gsppca.stability import StabilityResult, _draw, stability
+from gsppca.subsampling import StabilityResult, _draw, stability
 
 
 class Recorder(BaseEstimator):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gsppca.saving import load
     from gsppca.selector import GSPPCASelector
     from gsppca.stages import estimate_n_components, estimate_noise_variance, evidence_path, relaxed_vem
+    from gsppca.subsampling import stability
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "load",
     "log_kv",
     "relaxed_vem",
+    "stability",
 ]
 
 _HOMES = {
@@ -49,6 +51,7 @@ _HOMES = {
     "load": "saving",
     "log_kv": "core.bessel",
     "relaxed_vem": "stages",
+    "stability": "subsampling",
 }
 
 

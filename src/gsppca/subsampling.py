@@ -100,7 +100,7 @@ def stability(
     --------
     >>> import numpy as np
     >>> from gsppca import GSPPCA
-    >>> from gsppca.stability import stability
+    >>> from gsppca.subsampling import stability
     >>> rng = np.random.default_rng(1)
     >>> X = 0.3 * rng.normal(size=(80, 12))
     >>> X[:, [3, 8, 11]] += rng.normal(size=(80, 1)) @ np.ones((1, 3))
