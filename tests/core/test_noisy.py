@@ -92,7 +92,9 @@ def test_a_little_signal_above_the_noise_is_found():
 def test_units_and_permutations():
     X = rows_of("gaussian")
     order = np.random.default_rng(1).permutation(150)
-    path = noisy_evidence_along(as_matrix(X), order, 4, 0.5, SIZES, 0.8)
+    told = []
+    path = noisy_evidence_along(as_matrix(X), order, 4, 0.5, SIZES, 0.8, lambda *event: told.append(event))
+    assert told[-1] == (len(SIZES), len(SIZES))
     for factor in (1e-50, 1e50):
         scaled = noisy_evidence_along(as_matrix(factor * X), order, 4, 0.5 * factor**2, SIZES, 0.8 * factor**2)
         np.testing.assert_allclose(path.log_evidence - scaled.log_evidence, X.size * np.log(factor), rtol=1e-10)

@@ -17,6 +17,8 @@ through the row norms only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.fft import dct
 
@@ -44,12 +46,13 @@ def noisy_evidence_along(
     inactive_variance: float | None,
     sizes: IntArray,
     active_variance: float,
+    progress: Callable[[int, int], None] | None = None,
 ) -> EvidencePath:
     """Log evidence and best slab rate of the supports made of the first variables of a ranking.
 
     Parameters
     ----------
-    matrix, order, n_components, inactive_variance, sizes
+    matrix, order, n_components, inactive_variance, sizes, progress
         As in `core.path.evidence_along`.
     active_variance : float
         sigma^2 of the active variables; 0 gives the noiseless evidence.
@@ -65,7 +68,7 @@ def noisy_evidence_along(
     about 5 ms. When there are thousands of sizes, give those that matter.
     """
     if active_variance == 0:
-        return evidence_along(matrix, order, n_components, inactive_variance, sizes)
+        return evidence_along(matrix, order, n_components, inactive_variance, sizes, progress)
     n, d = matrix.n_samples, n_components
     mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / n
     excess = mean_squares / sizes - active_variance
@@ -76,12 +79,15 @@ def noisy_evidence_along(
 
     least = ZERO_ROW**2 * mean_squares
     radii = compress_radii(matrix, order, sizes, d, least, least, planner)
-    active_part = np.empty(len(sizes))
+    active_part, done = np.empty(len(sizes)), 0
     for group in radii.groups():
         at = group.positions
         log_rates[at], active_part[at] = _solve(
             group, sizes[at].astype(float), d, active_variance, log_rates[at], excess[at] > 0
         )
+        done += len(at)
+        if progress is not None:
+            progress(done, len(sizes))
     noise = -0.5 * n * (mean_squares / active_variance + sizes * np.log(2 * np.pi * active_variance))
     alone = noise >= active_part
     noise_part, variances = inactive_part(matrix, order, inactive_variance, sizes)
