@@ -24,7 +24,7 @@ from gsppca.core.impute import Imputation, impute
 from gsppca.core.joint import log_choices
 from gsppca.core.joint_path import JointEvidence
 from gsppca.core.joint_search import Found, JointSearch
-from gsppca.core.posterior import inclusion_probability, size_posterior
+from gsppca.core.posterior import NOISELESS_TEMPERATURE, inclusion_probability, size_posterior
 from gsppca.core.size import log_size_prior
 from gsppca.core.state import RelaxedFit
 from gsppca.core.units import share_units
@@ -45,7 +45,6 @@ from gsppca.stages import (
 )
 from gsppca.validation import check_data
 
-NORM_TEMPERATURE = 4.0  # at which the evidences that see norms are best calibrated (benchmarks/results/calibration.md)
 SPARE_COMPONENTS = 3  # beyond those that n_components="auto" counts, for the joint evidence to choose from
 
 
@@ -431,7 +430,7 @@ class GloballySparseBase(BaseEstimator):
         settings = resolved_settings(self)
         log_prior = log_size_prior(settings.size_prior, path.sizes, n, p)
         # The joint evidence shares the loadings across rows: Bayes' rule as it is. The others count too many rows.
-        posterior = size_posterior(path, log_prior, temperature=1.0 if settings.joint else NORM_TEMPERATURE)
+        posterior = size_posterior(path, log_prior, temperature=1.0 if settings.joint else NOISELESS_TEMPERATURE)
         self.inclusion_probability_ = frame.widen(inclusion_probability(posterior, selection.order, p))
 
     def _say(self, level: int, message: str) -> None:
