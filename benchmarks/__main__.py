@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks import calibration, discoveries, fit, memory, missing, path, recovery, scaling, tolerance
+from benchmarks import calibration, dimension, discoveries, fit, memory, missing, path, recovery, scaling, tolerance
 
-MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, missing)
+MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, missing, dimension)
 ALL = {module.__name__.split(".")[-1]: module for module in MODULES}
 
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from gsppca._typing import FloatArray, IntArray, PathLike
 from gsppca.checkpoint import Checkpoint
 from gsppca.checks import check_count, is_integer, is_number
+from gsppca.core.dimension import MAX_DIMENSION
 from gsppca.core.impute import Imputation, impute
 from gsppca.core.joint import log_choices
 from gsppca.core.joint_path import JointEvidence
@@ -45,7 +46,7 @@ from gsppca.stages import (
 )
 from gsppca.validation import check_data
 
-SPARE_COMPONENTS = 3  # beyond those that n_components="auto" counts, for the joint evidence to choose from
+SPARE_COMPONENTS = 3  # beyond twice those that n_components="auto" counts, for the joint evidence to choose from
 
 
 class GloballySparseBase(BaseEstimator):
@@ -317,7 +318,7 @@ class GloballySparseBase(BaseEstimator):
             return estimate_n_components(data, known)
         scaled = data.scaled(1 / np.sqrt(data.column_squares / data.n_samples)) if self._has_own_noise(frame) else data
         count = estimate_n_components(scaled)
-        return min(count + SPARE_COMPONENTS, data.n_samples - 1, data.n_features - 1)
+        return min(2 * count + SPARE_COMPONENTS, MAX_DIMENSION, data.n_samples - 1, data.n_features - 1)
 
     def _has_own_noise(self, frame: Frame) -> bool:
         """Whether the joint evidence gives each variable its own noise variance."""
@@ -398,12 +399,12 @@ class GloballySparseBase(BaseEstimator):
         self.ranked_by_ = selection.ranked_by
         self.relevance_path_ = None
         if selection.noise_path is not None:
-            path_ = selection.noise_path
+            told = selection.noise_path
             self.relevance_path_ = replace(
-                path_, score=frame.widen(path_.score, np.nan), relevance=frame.widen(path_.relevance)
+                told, score=frame.widen(told.score, np.nan), relevance=frame.widen(told.relevance)
             )
         self.bounds_ = None if relaxed is None else relaxed.bounds
-        self.n_iter_ = selection.n_iter if relaxed is None or selection.n_iter is not None else relaxed.n_iter
+        self.n_iter_ = relaxed.n_iter if relaxed is not None and not selection.n_iter else selection.n_iter
         self._set_evidence(selection, size)
         self._selection = selection
 
@@ -413,17 +414,14 @@ class GloballySparseBase(BaseEstimator):
         assert frame is not None
         n, p = frame.data.n_samples, frame.data.n_features
         self.evidence_path_ = path
-        outside = selection.order[size:]
         # Of the evidence, or, where it has variances of its own or was not evaluated, of the data.
         at = int(np.searchsorted(path.sizes, size))
         known = at < len(path.sizes) and int(path.sizes[at]) == size
         if known and path.dimensions is None:
             self.noise_variance_ = float(path.inactive_variances[at])
         else:
-            squares = frame.data.column_squares
-            self.noise_variance_ = float(squares[outside].sum() if size < p else squares.sum()) / (
-                n * (p - size if size < p else p)
-            )
+            squares = frame.data.column_squares[selection.order[size:] if size < p else slice(None)]
+            self.noise_variance_ = float(squares.mean()) / n
         self.slab_rate_ = float(path.slab_rates[at]) if known else float("nan")
         gain = np.interp(size, path.sizes, path.log_evidence) - path.log_evidence_empty
         self.supported_ = bool(gain > log_choices(p, np.array([size]))[0])
