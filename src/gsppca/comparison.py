@@ -34,7 +34,7 @@ METHODS: dict[str, Maker] = {
     "VarianceRanking": lambda d, size, seed: VarianceRanking(d, n_features_to_select=size, random_state=seed),
     "PlainPCA": lambda d, size, seed: PlainPCA(d, random_state=seed),
 }
-SLOW = ("SPCA", "SSPCA")  # iterate for every size they try; asked for by name
+SLOW = ("SPCA", "SSPCA")  # on digits and on wide data one of them was the slowest of all
 _FAILED = "failed: "
 LARGEST = 2**28  # entries of sparse data that are spread out for the competitors, which know dense data only
 

@@ -121,6 +121,9 @@ WRONG = {
     "ragged, short": ("a,b\n1,2\n3\n", {}, r"row 2 \(line 3\) has 1 columns instead of 2"),
     "ragged, no header": ("1,2\n3,4\n5\n", {}, r"row 3 has 1 columns instead of 2"),
     "text among numbers": ("a,b\n1,2\n3,4\n5,abc\n", {}, r"row 3 \(line 4\), column 2 \('b'\): 'abc' is not a number"),
+    "text after an empty line": ("a,b\n1,2\n\n\r\n5,abc\n", {}, r"row 2 \(line 5\), column 2 \('b'\): 'abc'"),
+    "ragged after an empty line": ("a,b\n1,2\n\n5\n", {}, r"row 2 \(line 4\) has 1 columns"),
+    "an empty line first": ("\na,b\n1,2\n\n5\n", {}, r"row 2 \(line 5\) has 1 columns"),
     "text in the first row": ("a,b\n1,x\n3,4\n", {}, r"row 1 \(line 2\), column 2 \('b'\): 'x' is not a number"),
     "label": (
         "a,k\n1,x\n3,x\n",
@@ -160,6 +163,7 @@ WRONG = {
     "text without a head": (",b,c\nr,1,2\ns,3,4\n", {"index": "none"}, "say --index 1; to leave it out, --drop 1"),
     "a layer of text": ("a,b\n1,2\n3,4\n", {"layer": "counts"}, "--layer counts is for h5ad and zarr files"),
     "a key of text": ("a,b\n1,2\n3,4\n", {"key": "X"}, "--key X is for npz and zarr files, this is csv"),
+    "comment": ("# made today\na,b,c\n1,2,3\n4,5,6\n", {}, "line 1 looks like a comment"),
     "binary": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", {}, "not a text file|not utf-8"),
 }
 
@@ -248,3 +252,7 @@ def test_numbers_that_name_the_samples_are_not_analysed(write):
     # Not if they occur twice: then they are a measurement that is called so.
     assert read_table(write("id,a,b\n1,5,6\n1,7,9\n")).feature_names == ["id", "a", "b"]
     assert read_table(write("id,a,b\n1,5,6\n2,7,9\n"), index="none").feature_names == ["id", "a", "b"]
+
+
+def test_a_header_may_begin_with_a_hash(write):
+    assert read_table(write("#a,b,c\n1,2,3\n4,5,6\n")).feature_names == ["#a", "b", "c"]

@@ -44,7 +44,7 @@ def compare(
         Standardise the columns first.
     method : tuple of str
         GSPPCA, SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking and PlainPCA, which are the default, or SPCA and SSPCA,
-        which are slower; can be given several times. "all" takes all.
+        which are often slower; can be given several times. "all" takes all.
     halves : int
         Random halves of the samples for the stability; 0 leaves it out.
     seed : int
@@ -100,7 +100,7 @@ def compare(
         if one.note:
             screen.line(f"\n{one.method}: {one.note}")
     if not method:
-        screen.line(f"\n{' and '.join(SLOW)}, which are slower, were left out; for all, say --method all")
+        screen.line(f"\n{' and '.join(SLOW)}, which are often slower, were left out; for all, say --method all")
     names = table.names
     screen.result(
         {

@@ -69,6 +69,8 @@ def find_layout(path: Path, head: bytes, is_all: bool, kind: str, options: ReadO
     _refuse_decimal_commas(path, lines[blank:], options)
     separator = _separator(lines[blank:], kind, options)
     rows = [row for row in csv.reader(io.StringIO("\n".join(lines[blank:])), delimiter=separator) if row]
+    if lines[blank].startswith("#") and len(rows) > 1 and len(rows[1]) - len(rows[0]) not in (0, 1):
+        raise TableError(f"{path}: line {blank + 1} looks like a comment: it begins with '#'. Remove such lines first.")
     has_header, why = _has_header(rows, options)
     body = rows[1:] if has_header else rows
     if not body:
