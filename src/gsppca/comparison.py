@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -33,7 +34,8 @@ METHODS: dict[str, Maker] = {
     "VarianceRanking": lambda d, size, seed: VarianceRanking(d, n_features_to_select=size, random_state=seed),
     "PlainPCA": lambda d, size, seed: PlainPCA(d, random_state=seed),
 }
-SLOW = ("SPCA", "SSPCA")  # minutes to hours where the others take seconds
+SLOW = ("SPCA", "SSPCA")  # on digits and on wide data one of them was the slowest of all
+_FAILED = "failed: "
 LARGEST = 2**28  # entries of sparse data that are spread out for the competitors, which know dense data only
 
 
@@ -56,7 +58,7 @@ class Compared:
     seconds : float
         Time to fit all samples.
     note : str
-        What went wrong, if anything.
+        What went wrong, if anything; the figures of a method that failed are NaN.
     """
 
     method: str
@@ -129,6 +131,8 @@ def compare_methods(
     n, p = data.shape
     d = estimate_n_components(data) if isinstance(n_components, str) else n_components
     check_count("n_components", d, 1, min(n, p) - 1, f"X has {n} rows and {p} columns.")
+    if size is not None:
+        check_count("n_features_to_select", size, 1, p, f"X has {p} columns.")
     rng = check_random_state(random_state)
     halves = [rng.permutation(n)[: n // 2] for _ in range(n_subsamples)]
     orders = [rng.permutation(p) for _ in range(n_subsamples + 1)]
@@ -145,6 +149,9 @@ def compare_methods(
         for j, (rows, order) in enumerate(zip(halves, orders[1:], strict=True), start=1):
             tell("comparing", done + j, total, f"{name}, half {j} of {n_subsamples}")
             supports.append(_select(name, data[rows], order, d, size, seed)[0])
+        if note.startswith(_FAILED):  # nothing was selected, which is not the same as selecting nothing
+            compared.append(Compared(name, support, math.nan, math.nan, math.nan, seconds, note))
+            continue
         explained = float(adjusted_explained_variance(data, support, d)[-1]) / 100 if support.any() else 0.0
         overlap = jaccard(support, compared[0].support) if compared else 1.0
         compared.append(Compared(name, support, explained, _stability(supports), overlap, seconds, note))
@@ -174,7 +181,7 @@ def _select(name: str, data: FloatArray, order: Any, d: int, size: int | None, s
         try:
             fitted = METHODS[name](d, size, seed).fit(data[:, order])
         except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
-            return support, f"failed: {error}"
+            return support, f"{_FAILED}{error}"
     support[order] = fitted.get_support()
     complaints = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
     return support, complaints[0] if complaints else ""

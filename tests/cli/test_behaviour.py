@@ -129,7 +129,7 @@ def test_wrong_files_are_exit_code_one_and_one_line(call, tmp_path, table):
         "nan.csv": "row 2, column 2 ('b'): the value is missing",
         "twice.csv": "columns 1 and 2 have the same name",
         "empty.csv": "the file is empty",
-        "few.csv": "2",
+        "few.csv": "few.csv: only 1 sample in the file, at least 2 are needed",
         "wrong.parquet": "not a file of the format parquet",
         "tabel.csv": "there is no such file. Did you mean",
     }

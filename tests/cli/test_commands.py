@@ -105,7 +105,7 @@ def test_quiet_and_verbose(call, table):
     assert call("fit", table, "-d", 2, "--drop", "kind", "-q") == (0, "", "")
     code, _, err = call("fit", table, "-d", 2, "--drop", "kind", "-v")
     assert code == 0
-    for step in ("reading", "start grid", "variational EM", "column 1 ('sample') names the rows"):
+    for step in ("reading", "start grid", "variational EM", "evidence path", "column 1 ('sample') names the rows"):
         assert step in err
 
 
@@ -270,11 +270,28 @@ def test_every_method_can_be_compared(numbers):
     assert max(one.explained_variance for one in compared) == compared[-1].explained_variance
 
 
+def test_a_method_that_fails_gets_no_figures(numbers, monkeypatch):
+    def fail(d, size, seed):
+        raise ValueError("no luck")
+
+    monkeypatch.setitem(METHODS, "SvnPCA", fail)
+    _, failed = compare_methods(numbers[0], 2, methods=["GSPPCA", "SvnPCA"], n_subsamples=2)
+    assert failed.note == "failed: no luck"
+    assert np.isnan([failed.explained_variance, failed.stability, failed.overlap]).all()
+
+
+def test_compare_refuses_a_size_that_the_table_has_not(call, table):
+    code, out, err = call("compare", table, "--drop", "kind", "-d", 2, "--size", 21)
+    assert (code, out) == (1, "")
+    assert err.startswith("gsppca: --size must be an integer from 1 to 20, got 21")
+
+
 def test_demo(call, tmp_path):
     code, out, _ = call("demo", "-o", tmp_path / "demo")
     assert code == 0
     assert "25 of 64 variables selected" in out
     assert ". . # # # # . ." in out
+    assert out.endswith("digits.csv --label digit\n")
     # Lines with paths and commands are left to the terminal to wrap: they are to be copied in one piece.
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 80
     code, out, _ = call("fit", tmp_path / "demo" / "digits.csv", "--label", "digit", "--json")

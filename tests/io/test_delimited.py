@@ -121,6 +121,9 @@ WRONG = {
     "ragged, short": ("a,b\n1,2\n3\n", {}, r"row 2 \(line 3\) has 1 columns instead of 2"),
     "ragged, no header": ("1,2\n3,4\n5\n", {}, r"row 3 has 1 columns instead of 2"),
     "text among numbers": ("a,b\n1,2\n3,4\n5,abc\n", {}, r"row 3 \(line 4\), column 2 \('b'\): 'abc' is not a number"),
+    "text after an empty line": ("a,b\n1,2\n\n\r\n5,abc\n", {}, r"row 2 \(line 5\), column 2 \('b'\): 'abc'"),
+    "ragged after an empty line": ("a,b\n1,2\n\n5\n", {}, r"row 2 \(line 4\) has 1 columns"),
+    "an empty line first": ("\na,b\n1,2\n\n5\n", {}, r"row 2 \(line 5\) has 1 columns"),
     "text in the first row": ("a,b\n1,x\n3,4\n", {}, r"row 1 \(line 2\), column 2 \('b'\): 'x' is not a number"),
     "label": (
         "a,k\n1,x\n3,x\n",
@@ -155,6 +158,12 @@ WRONG = {
     "separator": ("a,b\n1,2\n", {"separator": "::"}, "--separator must be one character"),
     "nothing left": ("a,b\n1,\n,2\n", {"missing": "drop-rows"}, "nothing is left"),
     "empty column": ("a,b\n1,\n3,\n", {"missing": "mean"}, "column 'b' has no value at all"),
+    "decimal commas": ("a;b\n1,5;2,5\n3;4,5\n", {}, "decimal comma, such as '1,5'. Say --decimal ,"),
+    "label, none alike": (",b\nr,1\ns,3\n", {"label": "zzz"}, "no such column. Give a name, such as 'b'"),
+    "text without a head": (",b,c\nr,1,2\ns,3,4\n", {"index": "none"}, "say --index 1; to leave it out, --drop 1"),
+    "a layer of text": ("a,b\n1,2\n3,4\n", {"layer": "counts"}, "--layer counts is for h5ad and zarr files"),
+    "a key of text": ("a,b\n1,2\n3,4\n", {"key": "X"}, "--key X is for npz and zarr files, this is csv"),
+    "comment": ("# made today\na,b,c\n1,2,3\n4,5,6\n", {}, "line 1 looks like a comment"),
     "binary": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", {}, "not a text file|not utf-8"),
 }
 
@@ -228,3 +237,22 @@ def test_reading_takes_little_more_memory_than_the_numbers(tmp_path):
     result = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     # 64 MB of numbers and a fixed 70 MB or so of blocks read ahead; a list of blocks joined in the end needs over 3.
     assert float(result.stdout) < 2.6
+
+
+def test_semicolons_without_decimal_commas_are_read(write):
+    table = read_table(write("a;b\n1.5;2\n3;4.5\n"))
+    assert table.data.tolist() == [[1.5, 2.0], [3.0, 4.5]]
+    names = read_table(write("name;a;b\nx,y;1;2\nz,w;3;4\n"))
+    assert names.sample_names == ["x,y", "z,w"]
+
+
+def test_numbers_that_name_the_samples_are_not_analysed(write):
+    table = read_table(write("id,a,b\n1,5,6\n2,7,9\n"))
+    assert (table.feature_names, table.sample_names) == (["a", "b"], ["1", "2"])
+    # Not if they occur twice: then they are a measurement that is called so.
+    assert read_table(write("id,a,b\n1,5,6\n1,7,9\n")).feature_names == ["id", "a", "b"]
+    assert read_table(write("id,a,b\n1,5,6\n2,7,9\n"), index="none").feature_names == ["id", "a", "b"]
+
+
+def test_a_header_may_begin_with_a_hash(write):
+    assert read_table(write("#a,b,c\n1,2,3\n4,5,6\n")).feature_names == ["#a", "b", "c"]

@@ -64,6 +64,7 @@ def test_anndata_in_zarr_and_layers_and_sparse(tmp_path):
     table = read_table(tmp_path / "a.h5ad")
     assert sp.issparse(table.data)
     np.testing.assert_array_equal(table.data.toarray(), DATA)
+    assert table.notes == ("X is read; --layer can be twice", "--label can be kind")
     np.testing.assert_array_equal(read_table(tmp_path / "a.h5ad", layer="twice").data, 2 * DATA)
     for options, said in (({"layer": "none"}, "The file has twice"), ({"label": "none"}, "There are kind")):
         with pytest.raises(TableError, match=said):

@@ -44,7 +44,7 @@ def compare(
         Standardise the columns first.
     method : tuple of str
         GSPPCA, SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking and PlainPCA, which are the default, or SPCA and SSPCA,
-        which may take hours; can be given several times. "all" takes all.
+        which are often slower; can be given several times. "all" takes all.
     halves : int
         Random halves of the samples for the stability; 0 leaves it out.
     seed : int
@@ -63,6 +63,7 @@ def compare(
         gsppca compare data.csv --halves 0 --json
     """
     from gsppca.cli.errors import UsageError
+    from gsppca.cli.fit import check_size
     from gsppca.cli.screen import Screen, figure
     from gsppca.comparison import METHODS, SLOW, compare_methods
     from gsppca.io import read_table
@@ -79,6 +80,7 @@ def compare(
     head = ["method", "size", "variance", "stability", "overlap", "seconds"]
     with screen.working():
         table = read_table(file, reading)
+        check_size(table)
         compared = compare_methods(
             table.data,
             n_components,
@@ -98,7 +100,7 @@ def compare(
         if one.note:
             screen.line(f"\n{one.method}: {one.note}")
     if not method:
-        screen.line(f"\n{' and '.join(SLOW)}, which may take hours, were left out; for all, say --method all")
+        screen.line(f"\n{' and '.join(SLOW)}, which are often slower, were left out; for all, say --method all")
     names = table.names
     screen.result(
         {

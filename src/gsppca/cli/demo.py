@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,7 +66,7 @@ def demo(
         screen.line("    " + " ".join("#" if pixel else "." for pixel in row))
     if output is not None:
         screen.line(f"\nWritten to {output}: {', '.join(files)}")
-        screen.line(f"Now try:  gsppca info {output / 'digits.csv'}")
+        screen.line(f"Now try:  gsppca info {shlex.quote(str(output / 'digits.csv'))} --label digit")
     screen.result(document(model, table, seconds, output, files))
 
 

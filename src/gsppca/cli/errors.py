@@ -10,6 +10,7 @@ INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shel
 OPTIONS = {
     "n_features_to_select": "--size",
     "n_components": "--n-components",
+    "n_subsamples": "--halves",
     "noise_variance": "--noise-variance",
     "random_state": "--seed",
     "ranking": "--ranking",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from gsppca.cli.options import MODEL, OUTPUT, READING, ModelOptions, Talk, typed
+from gsppca.cli.options import MODEL, OUTPUT, READING, ModelOptions, Talk, count, typed
 from gsppca.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -85,10 +85,23 @@ def fit_table(model: GSPPCA, table: Table) -> GSPPCA:
     """Fit, and remember the names of the columns."""
     import numpy as np
 
+    check_size(table)
     model.fit(table.data)
     if table.feature_names is not None:
         model.feature_names_in_ = np.array(list(table.feature_names), dtype=object)
     return model
+
+
+def check_size(table: Table) -> None:
+    """Refuse a table in which nothing can vary, or vary together."""
+    from gsppca.io import TableError
+
+    for number, what in zip(table.shape, ("sample", "variable"), strict=True):
+        if number < 2:
+            raise TableError(
+                f"{table.path}: only {count(number, what)} in the file, at least 2 are needed. Check --header, "
+                "--separator and --transpose: rows are samples, columns are variables."
+            )
 
 
 def write_results(
@@ -130,10 +143,10 @@ def show(screen: Screen, model: GSPPCA, table: Table, seconds: float) -> None:
     screen.line(f"{table.path}: {n} samples, {p} variables ({table.format})")
     for note in table.notes:
         screen.note(f"  {note}")
-    screen.line(f"{model.n_selected_} of {p} variables selected, with {model.n_latent_} components, in {seconds:.2f} s")
-    screen.line(
-        f"{'Its component holds' if model.n_components_ == 1 else 'Their components hold'} {share:.1%} of the variance"
-    )
+    selected, d = f"{model.n_selected_} of {p} variables selected", count(model.n_latent_, "component")
+    screen.line(f"{selected}, with {d}, in {seconds:.2f} s")
+    verb = "component holds" if model.n_components_ == 1 else "components hold"
+    screen.line(f"{'Its' if model.n_selected_ == 1 else 'Their'} {verb} {share:.1%} of the variance")
     screen.line()
     _, rows = selected_rows(model, table.names)
     # The four first columns, and where the variable weighs most: all loadings are in selected.csv.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from gsppca.cli.options import OUTPUT, READING, Talk
+from gsppca.cli.options import OUTPUT, READING, Talk, count
 from gsppca.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -65,11 +65,12 @@ def _lines(survey: Survey) -> list[tuple[str, str]]:
         kinds = sorted(set(table.labels))
         lines.append(("label", f"{len(kinds)} different: {_some(kinds, '')}"))
     lines += [("note" if i == 0 else "", note) for i, note in enumerate(table.notes)]
-    missing = f"{survey.n_missing} values in {len(survey.missing_columns)} columns: {_some(survey.missing_columns, '')}"
+    gaps, columns = count(survey.n_missing, "value"), count(len(survey.missing_columns), "column")
+    missing = f"{gaps} in {columns}: {_some(survey.missing_columns, '')}"
     lines.append(("missing", missing if survey.n_missing else "none"))
     if survey.n_infinite:
-        lines.append(("infinite", f"{survey.n_infinite} values; correct them first"))
-    constant = f"{len(survey.constant_columns)} columns, never selected: {_some(survey.constant_columns, '')}"
+        lines.append(("infinite", f"{count(survey.n_infinite, 'value')}; correct first"))
+    constant = f"{count(len(survey.constant_columns), 'column')}, never selected: {_some(survey.constant_columns, '')}"
     lines.append(("constant", constant if survey.constant_columns else "no column"))
     low, middle, high = survey.spread
     verdict = (
@@ -91,7 +92,7 @@ def _some(names: Sequence[str] | None, otherwise: str) -> str:
 
 def _megabytes(data: Any) -> str:
     size = data.nbytes if hasattr(data, "nbytes") else data.data.nbytes + data.indices.nbytes + data.indptr.nbytes
-    return f"{size / 1e6:.3g} MB"
+    return f"{size / 1e6:.3g} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
 
 
 def _document(survey: Survey) -> dict[str, Any]:

@@ -21,6 +21,11 @@ READING = Group("Reading the file", sort_key=3)
 OUTPUT = Group("Output", sort_key=4)
 
 
+def count(number: int, what: str) -> str:
+    """A number of things, in words: 1 component, 2 components."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def number_or_word(value: str) -> int | float | str:
     """What was typed as a number if it is one: the library says which words it knows."""
     for kind in (int, float):

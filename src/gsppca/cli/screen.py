@@ -75,12 +75,15 @@ class Screen:
         with warnings.catch_warnings(record=True) as caught, ExitStack() as stack:
             warnings.simplefilter("always", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
-            bars = None
+            bars, listener = None, None
             if not self.talk.quiet:
                 if self.err.is_terminal:
                     bars = stack.enter_context(_bars(self.err))
-                stack.enter_context(listening(_Listener(self, bars)))
+                listener = _Listener(self, bars)
+                stack.enter_context(listening(listener))
             yield
+            if listener is not None:
+                listener.close()
         for warning in caught:
             if issubclass(warning.category, UserWarning):
                 self.warnings.append(" ".join(str(warning.message).split()))
@@ -110,6 +113,11 @@ class _Listener:
         self.bars.update(
             self.tasks[event.step], completed=event.done, total=event.total, detail=printable(at_most + event.detail)
         )
+
+    def close(self) -> None:
+        """Say that the last step is done."""
+        if self.last is not None:
+            self._close(self.last)
 
     def _close(self, event: Event) -> None:
         now = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from gsppca.io.table import Column, TableError
 
 # A first column under one of these heads holds names of rows, even if they are numbers.
 _INDEX_HEADS = {"", "index", "unnamed: 0", "__index_level_0__", "rownames", "row.names"}
+# Under one of these too, if they are all different: identifiers, and the numbers of the samples in our own scores.csv.
+_IDENTIFIER_HEADS = {"id", "sample", "sample_id", "sampleid", "sample id"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def find_column(path: Path, columns: Sequence[Column], wanted: str, option: str)
         return int(wanted) - 1
     from difflib import get_close_matches
 
-    near = get_close_matches(wanted, names, n=1) or names[:1]
+    near = get_close_matches(wanted, names, n=1) or [name for name in names if name] or [""]
     raise TableError(
         f"{path}: {option} {wanted}: there is no such column. Give a name, such as {near[0]!r}, or a number from 1 to "
         f"{len(names)}."
@@ -86,8 +89,9 @@ def _guess_index(columns: Sequence[Column], taken: set[int]) -> int | None:
     if not columns or 0 in taken or len(columns) == 1:
         return None
     first = columns[0]
-    headed = first.name.strip().lower() in _INDEX_HEADS
-    return 0 if headed or (not first.is_number and first.distinct) else None
+    head = first.name.strip().lower()
+    is_named = not first.is_number or head in _IDENTIFIER_HEADS
+    return 0 if head in _INDEX_HEADS or (is_named and first.distinct) else None
 
 
 def _text_message(path: Path, columns: Sequence[Column], text: list[int]) -> str:
@@ -97,7 +101,7 @@ def _text_message(path: Path, columns: Sequence[Column], text: list[int]) -> str
     role = "names" if column.distinct else "a label"
     option = "--index" if column.distinct else "--label"
     others = f" ({len(text)} columns hold text.)" if len(text) > 1 else ""
-    name = column.name if column.name and " " not in column.name else repr(column.name)
+    name = shlex.quote(column.name) if column.name else str(place + 1)
     return (
         f"{path}: row 1, column {place + 1} ({column.name!r}): {example!r} is not a number. If the column holds "
         f"{role}, say {option} {name}; to leave it out, --drop {name}.{others}"

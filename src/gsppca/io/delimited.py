@@ -5,8 +5,9 @@ Rows are counted from 1, without the header, as are columns.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def read_delimited(path: Path, kind: str, compression: str | None, options: Read
     roles = assign_roles(path, layout.columns, options, strict=strict)
     if not roles.data:
         raise TableError(f"{path}: no column holds numbers. Check --separator (it looks like {layout.separator!r}).")
-    with _errors_in_words(path, pa, layout), _open(path, compression, pa) as source:
+    with _errors_in_words(path, pa, layout, compression), _open(path, compression, pa) as source:
         data, index, label = _read_blocks(path, source, layout, roles, options)
     return Table(
         data=data,
@@ -148,7 +149,7 @@ def _head(stream: Any) -> tuple[bytes, bool]:
 
 
 @contextmanager
-def _errors_in_words(path: Path, pa: Any, layout: Layout | None) -> Iterator[None]:
+def _errors_in_words(path: Path, pa: Any, layout: Layout | None, compression: str | None = None) -> Iterator[None]:
     """Turn the errors of the parser into one line that says where the file is wrong, and what to do."""
     try:
         yield
@@ -157,28 +158,30 @@ def _errors_in_words(path: Path, pa: Any, layout: Layout | None) -> Iterator[Non
             f"{path}: the text is not {error.encoding}. Save it as UTF-8, or name its --encoding, such as latin-1."
         ) from error
     except pa.ArrowInvalid as error:
-        raise TableError(f"{path}: {_in_place(str(error), layout)}") from error
+        raise TableError(
+            f"{path}: {_in_place(str(error), layout, lambda number: _line(path, compression, pa, layout, number))}"
+        ) from error
     except (EOFError, OSError) as error:
         if getattr(error, "errno", None):
             raise  # not found, no rights, ...
         raise TableError(f"{path}: the compressed file is damaged or cut off ({error}). Get it again.") from error
 
 
-def _in_place(message: str, layout: Layout | None) -> str:
+def _in_place(message: str, layout: Layout | None, line_of: Callable[[int], int]) -> str:
     cell, ragged = _CELL.search(message), _RAGGED.search(message)
     if layout is None:
         return f"{message.splitlines()[0]}. Check that it is a table of numbers."
     if cell:
         column = int(cell[1])
         value = cell[3] if len(cell[3]) <= 30 else cell[3][:27] + "..."
+        where = f"{_row(cell[2], layout, line_of)}, column {column + 1} ({layout.columns[column].name!r})"
         return (
-            f"{_row(cell[2], layout)}, column {column + 1} ({layout.columns[column].name!r}): {value!r} is not a "
-            "number. Correct it, leave it empty and say --missing, or --drop the column."
+            f"{where}: {value!r} is not a number. Correct it, leave it empty and say --missing, or --drop the column."
         )
     if ragged:
         expected, got = int(ragged[2]), int(ragged[3])
         return (
-            f"{_row(ragged[1], layout)} has {got} columns instead of {expected}: it is ragged from column "
+            f"{_row(ragged[1], layout, line_of)} has {got} columns instead of {expected}: it is ragged from column "
             f"{min(expected, got) + 1}. Add or remove values, or check --separator ({layout.separator!r})."
         )
     if "UTF8" in message or "UTF-8" in message:
@@ -186,12 +189,25 @@ def _in_place(message: str, layout: Layout | None) -> str:
     return f"{message.splitlines()[0]}. Check that it is a table of numbers."
 
 
-def _row(number: str | None, layout: Layout) -> str:
+def _row(number: str | None, layout: Layout, line_of: Callable[[int], int]) -> str:
     """The parser counts the header, and what stands before it."""
     if number is None:
         return "a row"
-    row = int(number) - layout.skipped
-    return f"row {row}" if row == int(number) else f"row {row} (line {number})"
+    row, line = int(number) - layout.skipped, line_of(int(number))
+    return f"row {row}" if row == line else f"row {row} (line {line})"
+
+
+def _line(path: Path, compression: str | None, pa: Any, layout: Layout | None, number: int) -> int:
+    """The line of the file that the parser, which passes over empty lines, calls by this number."""
+    if layout is None or layout.encoding.startswith("utf-16"):
+        return number
+    with _open(path, compression, pa) as source, io.BufferedReader(source.stream) as lines:
+        counted = 0
+        for line, text in enumerate(lines, start=1):
+            counted += line <= layout.skipped or bool(text.rstrip(b"\r\n"))
+            if counted == number:
+                return line
+    return number
 
 
 def _in_words(separator: str, compression: str | None) -> str:

@@ -54,6 +54,7 @@ def read_table(path: PathLike, options: ReadOptions | None = None, *, strict: bo
     options = replace(options or ReadOptions(), **changes)
     file = Path(os.fspath(path))
     kind, compression = detect_format(file, options.format)
+    _refuse_idle_options(file, kind, options)
     table = _reader(kind)(file, kind, compression, options, strict)
     if options.transpose:
         if table.labels is not None:
@@ -61,6 +62,19 @@ def read_table(path: PathLike, options: ReadOptions | None = None, *, strict: bo
         table = table.transposed()
     table = check_table(replace(table, data=_as_floats(table)))
     return settle_missing(table, options.missing) if strict else table
+
+
+_FOR = {"layer": ("h5ad", "zarr"), "key": ("npz", "zarr")}
+
+
+def _refuse_idle_options(file: Path, kind: str, options: ReadOptions) -> None:
+    """Refuse what was said and would do nothing: another array would be analysed than the one meant."""
+    for option, kinds in _FOR.items():
+        value = getattr(options, option)
+        if value is not None and kind not in kinds:
+            raise TableError(
+                f"{file}: --{option} {value} is for {' and '.join(kinds)} files, this is {kind}. Leave it out."
+            )
 
 
 def _reader(kind: str) -> Any:

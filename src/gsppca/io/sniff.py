@@ -66,8 +66,11 @@ def find_layout(path: Path, head: bytes, is_all: bool, kind: str, options: ReadO
     blank = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     if blank == len(lines):
         raise TableError(f"{path}: the file is empty: it has no rows of data. Check how it was made.")
+    _refuse_decimal_commas(path, lines[blank:], options)
     separator = _separator(lines[blank:], kind, options)
     rows = [row for row in csv.reader(io.StringIO("\n".join(lines[blank:])), delimiter=separator) if row]
+    if lines[blank].startswith("#") and len(rows) > 1 and len(rows[1]) - len(rows[0]) not in (0, 1):
+        raise TableError(f"{path}: line {blank + 1} looks like a comment: it begins with '#'. Remove such lines first.")
     has_header, why = _has_header(rows, options)
     body = rows[1:] if has_header else rows
     if not body:
@@ -87,6 +90,22 @@ def find_layout(path: Path, head: bytes, is_all: bool, kind: str, options: ReadO
     ]
     longest = max(len(line) for line in lines) * (4 if encoding.startswith("utf-16") else 1)
     return Layout(separator, encoding, has_header, blank + has_header, columns, longest, why)
+
+
+def _refuse_decimal_commas(path: Path, lines: Sequence[str], options: ReadOptions) -> None:
+    """Refuse 0,5;1,2 where nothing was said of it: taken for a separator, the comma would tear the numbers apart."""
+    if options.separator not in ("auto", ";", "semicolon") or options.decimal != ".":
+        return
+    rows = [row for row in csv.reader(lines[:20], delimiter=";") if row][1:]
+    if not rows or len(rows[-1]) < 2 or any(len(row) != len(rows[-1]) for row in rows):
+        return
+    cells = [cell for row in rows for cell in row if cell.strip() not in MISSING]
+    with_comma = [cell for cell in cells if "," in cell]
+    if with_comma and all(_is_number(cell, ",") for cell in with_comma) and not any("." in cell for cell in with_comma):
+        raise TableError(
+            f"{path}: the separator is ';' and numbers have a decimal comma, such as {with_comma[0].strip()!r}. "
+            "Say --decimal ,"
+        )
 
 
 def _separator(lines: Sequence[str], kind: str, options: ReadOptions) -> str:

@@ -12,6 +12,8 @@ from gsppca._optional import optional_import
 from gsppca.io.options import ReadOptions
 from gsppca.io.table import Table, TableError
 
+_SHOWN = 8  # layers or labels that a note names
+
 
 def read_store(path: Path, kind: str, compression: str | None, options: ReadOptions, strict: bool) -> Table:
     """Read an h5ad file or a zarr store into memory; sparse data stays sparse."""
@@ -62,5 +64,17 @@ def _read_anndata(path: Path, function: str, kind: str, options: ReadOptions) ->
             held = ", ".join(map(str, adata.obs.columns)) or "none"
             raise TableError(f"{path}: --label {options.label}: there is no such column of obs. There are {held}.")
         labels = [str(value) for value in adata.obs[options.label]]
-    notes = (f"layer {options.layer!r}",) if options.layer is not None else ()
-    return Table(data, list(map(str, adata.var_names)), list(map(str, adata.obs_names)), labels, path, kind, notes)
+    notes = [f"layer {options.layer!r}"] if options.layer is not None else []
+    if options.layer is None and adata.layers:
+        notes.append(f"X is read; --layer can be {_listed(adata.layers)}")
+    if options.label is None and len(adata.obs.columns):
+        notes.append(f"--label can be {_listed(adata.obs.columns)}")
+    return Table(
+        data, list(map(str, adata.var_names)), list(map(str, adata.obs_names)), labels, path, kind, tuple(notes)
+    )
+
+
+def _listed(names: Any) -> str:
+    """Some names, for a note."""
+    words = [str(name) for name in names]
+    return ", ".join(words[:_SHOWN]) + (f", ... ({len(words)})" if len(words) > _SHOWN else "")
