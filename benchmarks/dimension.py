@@ -110,8 +110,8 @@ def main() -> None:
     write(
         "dimension",
         "How many components",
-        f"Percent of {RUNS} data sets in which the number is exact (and its mean). 40 relevant variables of p, each with "
-        "twice as much signal as noise. The joint evidence chooses variables and dimension together; the others see all "
-        "variables.",
+        f"Percent of {RUNS} data sets in which the number is exact (and its mean). 40 relevant variables of p, each "
+        "with twice as much signal as noise. The joint evidence chooses variables and dimension together; the others "
+        "see all variables.",
         table(["n x p", "true d", *RULES], rows),
     )
