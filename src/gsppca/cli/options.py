@@ -52,13 +52,13 @@ class ModelOptions:
     n_components : int or "auto"
         Dimension d of the latent space; "auto" counts the eigenvalues that noise alone would not reach.
     size : int, float or str
-        How many variables to select: the rule "evidence", a number, or a fraction below 1.
+        How many variables to select: a rule ("evidence", "fdr" or "r2"), a number, or a fraction below 1.
     scale : bool
         Standardise the columns: for columns in different units.
     ranking : str, optional
-        How variables are ranked.
+        How variables are ranked: "vem", as in the paper, or "noise-path".
     evidence : str, optional
-        Which evidence is maximised.
+        Which evidence is maximised: "noiseless", as in the paper, "noisy" or "joint".
     noise_variance : float or str, optional
         Variance of the variables that are not selected: "median", "ml", "bias_corrected", "profile", or a number.
     seed : int, optional
