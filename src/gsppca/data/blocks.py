@@ -112,7 +112,7 @@ class BlockRun:
         except MemoryError as error:
             raise BlockError(out_of_memory(number, first, first + shape[0] - 1, error)) from error
         except NotFiniteError as error:
-            raise NotFiniteError(f"{error} It is in block {number}.") from None
+            raise NotFiniteError(f"Block {number}: {error}") from None
 
 
 def ready(raw: Any, number: int, shape: tuple[int, int]) -> Any:
@@ -137,8 +137,8 @@ def refuse_not_finite(block: Any, first: int) -> None:
         row, column = place
         kind = "NaN" if np.isnan(block[row, column]) else "infinity"
         raise NotFiniteError(
-            f"Input X contains {kind}: the first one at row {first + row}, column {column}. All values must be finite. "
-            "Drop or impute such entries first."
+            f"Input X contains {kind}: the first one in this block at row {first + row}, column {column}. All values "
+            "must be finite. Drop or impute such entries first."
         )
 
 

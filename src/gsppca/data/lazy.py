@@ -62,6 +62,7 @@ class LazyBlocks(Blocks):
         filled = heights > 0
         super().__init__(np.append(0, np.cumsum(heights[filled])).astype(int), X.shape[1], X.dtype)
         self.source = X
+        self.numbers = np.flatnonzero(filled).tolist()  # among all chunks of X, of which some may be empty
         # The graph is optimised once, and not at every pass.
         self.parts = [part for part, full in zip(X.to_delayed().ravel(), filled, strict=True) if full]
 
@@ -97,7 +98,7 @@ class LazyBlocks(Blocks):
     def _places(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
         """Numbers, first rows and shapes of the blocks."""
         heights = np.diff(self.edges).tolist()
-        return list(range(self.n_blocks)), self.edges[:-1].tolist(), [(height, self.shape[1]) for height in heights]
+        return self.numbers, self.edges[:-1].tolist(), [(height, self.shape[1]) for height in heights]
 
     def _compute(self, value: Any) -> Any:
         try:
@@ -115,7 +116,8 @@ class LazyBlocks(Blocks):
         """Say which block an error comes from; None if from none."""
         if type(error).__name__ == "KilledWorker":
             number = _block_of(error.args[0])
-            which = "a block of X" if number is None else f"block {number} of X ({self.rows_of(number)})"
+            known = number in self.numbers
+            which = f"block {number} of X ({self.rows_of(self.numbers.index(number))})" if known else "a block of X"
             return (
                 f"The workers that treated {which} died, {error.args[2] + 1} in turn: most often for lack of memory. "
                 "Cut X in smaller blocks of rows, X.rechunk({0: fewer_rows}), give the workers more memory or fewer "
@@ -124,13 +126,13 @@ class LazyBlocks(Blocks):
         # The error does not say which block it comes from: each is read once more, for nothing but that.
         dask = _dask()
         touch = dask.delayed(_touch, pure=False)
-        for number, part in enumerate(self.parts):
+        for position, (number, part) in enumerate(zip(self.numbers, self.parts, strict=True)):
             try:
                 dask.compute(touch(part))
             except MemoryError as found:
-                return out_of_memory(number, int(self.edges[number]), int(self.edges[number + 1]) - 1, found)
+                return out_of_memory(number, int(self.edges[position]), int(self.edges[position + 1]) - 1, found)
             except Exception as found:
-                where = f"Block {number} of X ({self.rows_of(number)})"
+                where = f"Block {number} of X ({self.rows_of(position)})"
                 return f"{where} cannot be read: {type(found).__name__}: {found}. Check the source of the array."
         return None
 
