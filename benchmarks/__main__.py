@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks import fit, memory, path, recovery, scaling, tolerance
+from benchmarks import fit, memory, path, recovery, scale, scaling, tolerance
 
-ALL = {module.__name__.split(".")[-1]: module for module in (fit, path, scaling, memory, tolerance, recovery)}
+ALL = {module.__name__.split(".")[-1]: module for module in (fit, path, scaling, memory, tolerance, recovery, scale)}
 
 
 def main() -> None:
@@ -21,4 +21,5 @@ def main() -> None:
         print(f"[{name}] done in {time.perf_counter() - start:.0f} s", flush=True)
 
 
-main()
+if __name__ == "__main__":  # worker processes import this module too
+    main()

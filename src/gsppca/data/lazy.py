@@ -62,7 +62,7 @@ class LazyBlocks(Blocks):
         filled = heights > 0
         super().__init__(np.append(0, np.cumsum(heights[filled])).astype(int), X.shape[1], X.dtype)
         self.source = X
-        self.numbers = np.flatnonzero(filled).tolist()  # among all chunks of X, of which some may be empty
+        self.numbers: list[Any] = np.flatnonzero(filled).tolist()  # among all chunks of X, of which some may be empty
         # The graph is optimised once, and not at every pass.
         self.parts = [part for part, full in zip(X.to_delayed().ravel(), filled, strict=True) if full]
 
@@ -116,8 +116,9 @@ class LazyBlocks(Blocks):
         """Say which block an error comes from; None if from none."""
         if type(error).__name__ == "KilledWorker":
             number = _block_of(error.args[0])
-            known = number in self.numbers
-            which = f"block {number} of X ({self.rows_of(self.numbers.index(number))})" if known else "a block of X"
+            which = "a block of X"
+            if number in self.numbers:
+                which = f"block {number} of X ({self.rows_of(self.numbers.index(number))})"
             return (
                 f"The workers that treated {which} died, {error.args[2] + 1} in turn: most often for lack of memory. "
                 "Cut X in smaller blocks of rows, X.rechunk({0: fewer_rows}), give the workers more memory or fewer "
