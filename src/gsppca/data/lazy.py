@@ -92,7 +92,13 @@ class LazyBlocks(Blocks):
         if n_columns is not None:
             shape = {"chunks": (self.source.chunks[0], (n_columns,)), "meta": np.empty((0, 0), dtype)}
         return self.source.map_blocks(
-            _run_lazily, dtype=dtype, function=function, edges=edges, width=self.shape[1], out_dtype=dtype, **shape
+            _run_lazily,
+            dtype=dtype,
+            function=function,
+            edges=edges,
+            width=self.shape[1],
+            nothing=np.empty((0,) if n_columns is None else (0, n_columns), dtype),
+            **shape,
         )
 
     def _places(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
@@ -120,9 +126,9 @@ class LazyBlocks(Blocks):
             if number in self.numbers:
                 which = f"block {number} of X ({self.rows_of(self.numbers.index(number))})"
             return (
-                f"The workers that treated {which} died, {error.args[2] + 1} in turn: most often for lack of memory. "
-                "Cut X in smaller blocks of rows, X.rechunk({0: fewer_rows}), give the workers more memory or fewer "
-                f"threads, and look at their logs. ({error})"
+                f"The workers that treated {which}, or one beside it, died, {error.args[2] + 1} in turn: most often "
+                "for lack of memory. Cut X in smaller blocks of rows, X.rechunk({0: fewer_rows}), give workers more "
+                f"memory or fewer threads, and look at their logs. ({error})"
             )
         # The error does not say which block it comes from: each is read once more, for nothing but that.
         dask = _dask()
@@ -151,15 +157,17 @@ def _run_lazily(
     function: Callable[[Any], Any],
     edges: IntArray,
     width: int,
-    out_dtype: Any,
+    nothing: FloatArray,
     block_id: tuple[int, ...] = (0,),
 ) -> Any:
     def checked(block: Any, first: int) -> Any:
         refuse_not_finite(block, first)
-        return function(block).astype(out_dtype, copy=False)
+        return function(block).astype(nothing.dtype, copy=False)
 
     number = block_id[0]
     first, last = edges[number : number + 2].tolist()
+    if first == last:
+        return nothing
     return BlockRun(checked)(raw, number, first, (last - first, width))
 
 
