@@ -90,13 +90,13 @@ class StoredBlocks(Blocks):
 
 
 def _edges(X: Any) -> IntArray:
-    """Cut the rows in blocks of about `BLOCK_BYTES`, of whole chunks where these are not much larger."""
+    """Cut the rows in blocks of about `BLOCK_BYTES`, of whole chunks where these are not far larger."""
     n = int(X.shape[0])
     if n == 0:
         raise ValueError(f"X must have at least one row, got the shape {tuple(X.shape)}.")
     height = max(1, int(BLOCK_BYTES / _row_bytes(X)))
     chunk = (getattr(X, "shards", None) or getattr(X, "chunks", None) or (1,))[0]
-    if chunk <= 4 * height:
+    if chunk <= 8 * height:  # a chunk that is cut is read once for every piece
         height = chunk * max(1, height // chunk)
     return np.append(np.arange(0, n, height), n)
 
