@@ -225,7 +225,8 @@ def test_data_on_disk_is_not_loaded_as_a_whole(tmp_path, monkeypatch):
     assert peak < 8 * 40_000 * 100 / 2
 
 
-def test_reading_is_told(tmp_path):
+def test_reading_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("gsppca.data.blocks.TELL_EVERY", 0.0)
     events = []
     X = CONTAINERS["hdf5"](counts(300, 40), tmp_path)
     with listening(events.append):

@@ -7,6 +7,7 @@ gives the same bits.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -18,6 +19,9 @@ from scipy.sparse import issparse, vstack
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.entries import first_bad_entry, stored_values
 from gsppca.data.memory import as_floats
+from gsppca.progress import tell
+
+TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]
 Combine = Callable[[FloatArray, FloatArray], FloatArray]
@@ -56,6 +60,7 @@ class Blocks(ABC):
             raise ValueError(f"X must hold real numbers, got dtype {dtype}. Convert it, for example to float32.")
         self.dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.n_passes = 0
+        self._told_at = time.monotonic()
 
     @property
     def n_blocks(self) -> int:
@@ -85,6 +90,12 @@ class Blocks(ABC):
     def rows_of(self, number: int) -> str:
         """Say which rows a block holds."""
         return f"rows {self.edges[number]} to {self.edges[number + 1] - 1}"
+
+    def _tell(self, done: int) -> None:
+        """Tell how many blocks of this pass have been read, now and then."""
+        if time.monotonic() >= self._told_at + TELL_EVERY:
+            tell("reading the data", done, self.n_blocks)
+            self._told_at = time.monotonic()
 
     def is_constant(self) -> bool:
         """Whether every column holds one number only."""

@@ -32,7 +32,6 @@ from gsppca.data.blocks import (
     out_of_memory,
     refuse_not_finite,
 )
-from gsppca.progress import tell
 
 FAN_IN = 8
 
@@ -83,7 +82,7 @@ class LazyBlocks(Blocks):
             groups = [values[i : i + FAN_IN] for i in range(0, len(values), FAN_IN)]
             values = [together(combine, group) if len(group) > 1 else group[0] for group in groups]
         total = self._compute(values[0])
-        tell("reading the data", self.n_blocks, self.n_blocks)
+        self._tell(self.n_blocks)
         return total
 
     def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> Any:

@@ -17,7 +17,6 @@ import numpy as np
 from gsppca._blas import n_blas_threads, one_blas_thread
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import BlockError, BlockRun, Blocks, Combine, Task, refuse_not_finite, stacked
-from gsppca.progress import tell
 
 BLOCK_BYTES = 2**26  # of numbers as they are stored: enough to make reading worth its call
 
@@ -84,7 +83,7 @@ class StoredBlocks(Blocks):
                         pending.append(pool.submit(result, number))
                     if number >= n_threads:
                         yield pending.popleft().result()
-                        tell("reading the data", number - n_threads + 1, self.n_blocks)
+                        self._tell(number - n_threads + 1)
         finally:
             pool.shutdown(cancel_futures=True)
 
