@@ -20,7 +20,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 # What a dying cluster says on its way down is not ours to judge.
-pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("cluster")]
+pytestmark = pytest.mark.filterwarnings("default")
 
 
 def make_block(number, height, p, seconds, block_id=None):
