@@ -26,7 +26,7 @@ from scipy import sparse
 
 from benchmarks.tools import table, write
 from gsppca import GSPPCA
-from gsppca.data import as_blocks
+from gsppca.data import as_blocks, as_matrix
 
 SHARE = float(os.environ.get("GSPPCA_BENCH_SHARE", "1"))
 D = 5
@@ -85,6 +85,7 @@ class Outcome:
     n_passes: int
     n_iter: int
     f_score: float
+    ranked: float  # share of the support among as many variables of highest rank
     cpu: float = 0.0  # seconds of all processes: hardly disturbed by what else the machine does
     peak: float = 0.0  # GB, of the largest worker
     busy: float = 0.0  # share of the workers' time in our numpy code
@@ -120,7 +121,8 @@ def fit(X: Any, support: np.ndarray, **parameters: Any) -> Outcome:
         model = GSPPCA(D, **parameters).fit(source)
         seconds, cpu = time.perf_counter() - start, cpu_time() - cpu
     passes = 0 if blocks is None else blocks.n_passes
-    return Outcome(seconds, passes, model.n_iter_, f_score(model.support_, support), cpu)
+    first = float((model.ranking_[support] <= support.sum()).mean())
+    return Outcome(seconds, passes, model.n_iter_, f_score(model.support_, support), first, cpu)
 
 
 def fit_on(n_workers: int, X: da.Array, support: np.ndarray) -> Outcome:
@@ -152,6 +154,7 @@ def row(label: str, n: int, outcome: Outcome, n_workers: int | str) -> list[obje
         outcome.n_passes,
         outcome.n_iter,
         f"{outcome.f_score:.1f}",
+        f"{100 * outcome.ranked:.1f} %",
         f"{outcome.peak:.2f}" if outcome.peak else "",
         f"{100 * outcome.busy:.0f} %" if outcome.busy else "",
         f"{100 * outcome.reading:.0f} %" if outcome.busy else "",
@@ -169,6 +172,7 @@ HEADER = [
     "passes",
     "iterations",
     "F",
+    "ranked first",
     "peak GB per worker",
     "in numpy",
     "reading",
@@ -247,6 +251,31 @@ def against_numpy(folder: Path) -> tuple[str, str]:
     )
 
 
+def tiny_block(block_id: tuple[int, ...] = (0, 0)) -> np.ndarray:
+    return np.random.default_rng(block_id[0]).standard_normal((20, 600))
+
+
+def scheduling(folder: Path) -> tuple[str, str]:
+    """What a block costs when there is nothing to do with it."""
+    rows: list[list[object]] = []
+    with cluster(2) as client:
+        for n_blocks in (50, 200, 800):
+            chunks = ((20,) * n_blocks, (600,))
+            matrix = as_matrix(da.map_blocks(tiny_block, chunks=chunks, dtype=float, meta=np.empty((0, 0))))
+            before = sum(client.run(cpu_time).values())
+            start, cpu = time.perf_counter(), cpu_time()
+            for _ in range(3):
+                matrix._gram_product(np.ones((2, 600)))
+            wall, ours = time.perf_counter() - start, cpu_time() - cpu
+            workers = sum(client.run(cpu_time).values()) - before
+            rows.append([n_blocks, *(f"{1e3 * value / 3 / n_blocks:.2f}" for value in (wall, ours, workers))])
+            report(rows[-1])
+    return (
+        "## What a block costs by itself\n\nMilliseconds for a block and a pass, of blocks of 20 x 600, on two workers.",
+        table(["blocks", "wall", "CPU, client and scheduler", "CPU, workers"], rows),
+    )
+
+
 def sparse_counts(n: int, p: int, q: int = 500, density: float = 0.05) -> tuple[sparse.csr_matrix, np.ndarray]:
     """Counts, of which a twentieth is not zero; common factors on q columns in random places."""
     rng = np.random.default_rng(0)
@@ -300,7 +329,7 @@ def main() -> None:
     parts: list[str] = []
     try:
         with tempfile.TemporaryDirectory(prefix="gsppca-") as folder:
-            for part in (out_of_core, many_passes, against_numpy, in_memory_sparse):
+            for part in (out_of_core, many_passes, against_numpy, in_memory_sparse, scheduling):
                 parts += part(Path(folder))
     finally:
         stop.set()
