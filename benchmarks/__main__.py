@@ -5,9 +5,21 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks import calibration, dimension, discoveries, fit, memory, missing, path, recovery, scaling, tolerance
+from benchmarks import (
+    calibration,
+    dimension,
+    discoveries,
+    fit,
+    memory,
+    missing,
+    path,
+    recovery,
+    scale,
+    scaling,
+    tolerance,
+)
 
-MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, missing, dimension)
+MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, missing, dimension, scale)
 ALL = {module.__name__.split(".")[-1]: module for module in MODULES}
 
 
@@ -22,4 +34,5 @@ def main() -> None:
         print(f"[{name}] done in {time.perf_counter() - start:.0f} s", flush=True)
 
 
-main()
+if __name__ == "__main__":  # worker processes import this module too
+    main()

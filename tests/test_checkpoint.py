@@ -165,3 +165,17 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
         np.testing.assert_array_equal(found["bounds"], wanted.bounds_)
         np.testing.assert_array_equal(found["relevance"], wanted.relevance_)
         assert found["n_iter"] == wanted.n_iter_
+
+
+def test_a_model_with_a_checkpoint_is_saved_and_pickled(factor_data, tmp_path):
+    import pickle
+
+    import gsppca
+
+    X, _ = factor_data(0)
+    model = GSPPCA(2, checkpoint=tmp_path / "state.npz").fit(X)
+    loaded = gsppca.load(model.save(tmp_path / "model.json"))
+    assert loaded.checkpoint == str(tmp_path / "state.npz")
+    same(loaded, model)
+    same(pickle.loads(pickle.dumps(model)), model)
+    same(loaded.fit(X), model)

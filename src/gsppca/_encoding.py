@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import zipfile
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -36,6 +37,8 @@ class Encoder:
         """Return what JSON can hold; `name` says where the value comes from, for keys of arrays and for errors."""
         if value is None or isinstance(value, bool | str) or type(value) is int:
             return value
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)  # text means the same wherever a path is taken
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.generic) and value.dtype.kind in _NUMERIC:

@@ -66,7 +66,8 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
     check_number("noise_variance", noise_variance, 0, open_low=True)
     tell("number of components", 0)
     most = max(1, min(MAX_DIMENSION, n - 1, p - 1))
-    spectrum = leading_spectrum(matrix, most, largest_of_noise(n, p - most + 1, noise_variance))
+    levels = np.array([largest_of_noise(n, p - count, noise_variance) for count in range(most)])
+    spectrum = leading_spectrum(matrix, most, levels)
     return count_components(spectrum, n, p, noise_variance)
 
 

@@ -31,7 +31,7 @@ def stored(X, kind, path):
     """The same numbers in a file."""
     if kind == "zarr":
         zarr = pytest.importorskip("zarr")
-        array = zarr.create_array(store=path / "x.zarr", shape=X.shape, chunks=(7, 10), dtype=X.dtype)
+        array = zarr.create_array(store=path / "x.zarr", shape=X.shape, chunks=(40, 300), dtype=X.dtype)
         array[:] = X
         return array
     if kind == "hdf5":

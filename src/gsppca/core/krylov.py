@@ -20,12 +20,13 @@ from gsppca._blas import one_blas_thread
 from gsppca._typing import FloatArray
 
 TOLERANCE = 1e-13  # of the residual of an eigenvector, relative to the largest eigenvalue
+SMALL_RISE = 0.02  # of a value, relative to what it lacks to its level
 FULL_BASIS = 12  # blocks
 MAX_PASSES = 3000
 
 
 def krylov_pairs(
-    product: Callable[[FloatArray], FloatArray], n_features: int, n_axes: int, level: float = 0.0
+    product: Callable[[FloatArray], FloatArray], n_features: int, n_axes: int, levels: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a positive semi-definite operator, descending, and the eigenvectors as rows.
 
@@ -37,14 +38,15 @@ def krylov_pairs(
         Order of the operator.
     n_axes : int
         How many pairs are wanted.
-    level : float, default=0.0
-        Pairs at or below this eigenvalue are not wanted, and left out.
+    levels : ndarray of shape (n_axes,), optional
+        The first pair that does not exceed its level is not wanted, nor those after it; all are by default.
     """
     width = min(block_width(n_axes), n_features)
     full = n_axes + FULL_BASIS * width
     following = _orthonormal(np.random.default_rng(0).standard_normal((width, n_features)))
     basis: FloatArray = np.empty((0, n_features))
     projected: FloatArray = np.empty((0, 0))
+    before = np.zeros(n_axes)
     for _ in range(MAX_PASSES):
         block = following
         images = product(block)
@@ -60,10 +62,10 @@ def krylov_pairs(
             triangle = np.asarray(np.linalg.qr(images.T, mode="r"))
             residuals = np.linalg.norm(triangle @ vectors[-len(block) :], axis=0)
             n_left = n_features - len(basis)
-            if n_left == 0 or _settled(values[:n_axes], residuals[:n_axes], level, n_axes):
-                wanted = values[:n_axes] > level if level > 0 else slice(None)
-                axes = vectors[:, :n_axes].T @ basis
-                return values[:n_axes][wanted], axes[wanted]
+            if n_left == 0 or _settled(values[:n_axes], residuals[:n_axes], before, levels):
+                count = _count_wanted(values[:n_axes], levels)
+                return values[:count], vectors[:, :count].T @ basis
+            before[: len(values)] = values[:n_axes]
             following = _next_block(images, basis, min(width, n_left))
             if len(basis) + width > full:
                 kept = n_axes + width
@@ -77,12 +79,27 @@ def block_width(n_axes: int) -> int:
     return min(n_axes + 6, 24)
 
 
-def _settled(values: FloatArray, residuals: FloatArray, level: float, n_axes: int) -> bool:
-    """Whether all wanted pairs are accurate, and the others surely not wanted."""
-    if len(values) < n_axes:
+def _settled(values: FloatArray, residuals: FloatArray, before: FloatArray, levels: FloatArray | None) -> bool:
+    """Whether all wanted pairs are accurate, and the next one is sure to stay below its level.
+
+    The values rise from pass to pass, by less and less. The first one below its level stays there if its last rise is
+    a small part of what it lacks; to wait until it is accurate would take many passes, inside the bulk of the noise.
+    """
+    if len(values) < len(before):
         return False
-    accurate = residuals <= TOLERANCE * values[0]
-    return bool(np.all(accurate | (values + residuals <= level)))
+    count = _count_wanted(values, levels)
+    if np.any(residuals[:count] > TOLERANCE * values[0]):
+        return False
+    if levels is None or count == len(values):
+        return True
+    return bool(values[count] - before[count] <= SMALL_RISE * (levels[count] - values[count]))
+
+
+def _count_wanted(values: FloatArray, levels: FloatArray | None) -> int:
+    if levels is None:
+        return len(values)
+    low = values <= levels
+    return int(low.argmax()) if low.any() else len(values)
 
 
 def _bordered(projected: FloatArray, rows: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from gsppca.data.base import Matrix
 DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
 
 
-def leading_spectrum(matrix: Matrix, n_axes: int, level: float = 0.0) -> Spectrum:
+def leading_spectrum(matrix: Matrix, n_axes: int, levels: FloatArray | None = None) -> Spectrum:
     """Return the `n_axes` largest eigenvalues of ``Z'Z / n`` and their eigenvectors.
 
     The Gram matrix of the smaller side is used when it can be formed; otherwise block Lanczos iterations need one
@@ -28,18 +28,27 @@ def leading_spectrum(matrix: Matrix, n_axes: int, level: float = 0.0) -> Spectru
         The centred data.
     n_axes : int
         At most the smaller side of the matrix.
-    level : float, default=0.0
-        Pairs up to this eigenvalue may be left out: those inside the bulk of the noise take the most passes.
+    levels : ndarray of shape (n_axes,), descending, optional
+        From the first pair that does not exceed its level, pairs may be left out: those inside the bulk of the noise
+        take the most passes.
     """
     known = matrix.known_spectrum
-    if known is None or (len(known[0]) < n_axes and known[2] > level):
-        values, axes = _leading_pairs(matrix, n_axes, level)
-        complete_above = level if len(values) < n_axes else float(values[-1])
-        matrix.known_spectrum = known = (values, axes, complete_above)
+    if known is None or _lacks(known[0], known[2], n_axes, levels):
+        values, axes = _leading_pairs(matrix, n_axes, levels)
+        # Above this, none is missing.
+        complete = float(values[-1] if levels is None or len(values) == n_axes else levels[len(values)])
+        matrix.known_spectrum = known = (values, axes, complete)
     return Spectrum(known[0][:n_axes], known[1][:n_axes])
 
 
-def _leading_pairs(matrix: Matrix, n_axes: int, level: float) -> tuple[FloatArray, FloatArray]:
+def _lacks(values: FloatArray, complete: float, n_axes: int, levels: FloatArray | None) -> bool:
+    """Whether known eigenvalues are too few."""
+    if len(values) >= n_axes:
+        return False
+    return levels is None or complete > levels[len(values)]
+
+
+def _leading_pairs(matrix: Matrix, n_axes: int, levels: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, descending, and eigenvectors as rows."""
     n = matrix.n_samples
     if matrix.prefers_gram:
@@ -50,7 +59,7 @@ def _leading_pairs(matrix: Matrix, n_axes: int, level: float) -> tuple[FloatArra
         axes = matrix.transposed_product(np.ascontiguousarray(vectors))
         with one_blas_thread():
             return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
-    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, n * level)
+    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, None if levels is None else n * levels)
     return np.maximum(values, 0.0) / n, axes
 
 

@@ -49,7 +49,7 @@ def as_blocks(X: Any) -> Blocks | None:
         return X
     package = type(X).__module__.partition(".")[0]
     if package in ("dask", "dask_expr"):
-        if not hasattr(X, "to_delayed") or not hasattr(X, "map_blocks"):
+        if not isinstance(getattr(X, "chunks", None), tuple):
             raise TypeError(
                 f"X must be a dask array, got dask's {type(X).__name__}. Give X.to_dask_array(lengths=True) of a data "
                 "frame, or dask.array.from_delayed."

@@ -7,6 +7,7 @@ gives the same bits.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -18,6 +19,9 @@ from scipy.sparse import issparse, vstack
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.entries import first_bad_entry, stored_values
 from gsppca.data.memory import as_floats
+from gsppca.progress import tell
+
+TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]
 Combine = Callable[[FloatArray, FloatArray], FloatArray]
@@ -56,6 +60,7 @@ class Blocks(ABC):
             raise ValueError(f"X must hold real numbers, got dtype {dtype}. Convert it, for example to float32.")
         self.dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.n_passes = 0
+        self._told_at = time.monotonic()
 
     @property
     def n_blocks(self) -> int:
@@ -86,6 +91,12 @@ class Blocks(ABC):
         """Say which rows a block holds."""
         return f"rows {self.edges[number]} to {self.edges[number + 1] - 1}"
 
+    def _tell(self, done: int) -> None:
+        """Tell how many blocks of this pass have been read, now and then."""
+        if time.monotonic() >= self._told_at + TELL_EVERY:
+            tell("reading the data", done, self.n_blocks)
+            self._told_at = time.monotonic()
+
     def is_constant(self) -> bool:
         """Whether every column holds one number only."""
         lowest, highest = self.fold(_extremes, _combine_extremes)
@@ -112,7 +123,7 @@ class BlockRun:
         except MemoryError as error:
             raise BlockError(out_of_memory(number, first, first + shape[0] - 1, error)) from error
         except NotFiniteError as error:
-            raise NotFiniteError(f"{error} It is in block {number}.") from None
+            raise NotFiniteError(f"Block {number}: {error}") from None
 
 
 def ready(raw: Any, number: int, shape: tuple[int, int]) -> Any:
@@ -137,8 +148,8 @@ def refuse_not_finite(block: Any, first: int) -> None:
         row, column = place
         kind = "NaN" if np.isnan(block[row, column]) else "infinity"
         raise NotFiniteError(
-            f"Input X contains {kind}: the first one at row {first + row}, column {column}. All values must be finite. "
-            "Drop or impute such entries first."
+            f"Input X contains {kind}: the first one in this block at row {first + row}, column {column}. All values "
+            "must be finite. Drop or impute such entries first."
         )
 
 

@@ -32,7 +32,6 @@ from gsppca.data.blocks import (
     out_of_memory,
     refuse_not_finite,
 )
-from gsppca.progress import tell
 
 FAN_IN = 8
 
@@ -62,6 +61,7 @@ class LazyBlocks(Blocks):
         filled = heights > 0
         super().__init__(np.append(0, np.cumsum(heights[filled])).astype(int), X.shape[1], X.dtype)
         self.source = X
+        self.numbers: list[Any] = np.flatnonzero(filled).tolist()  # among all chunks of X, of which some may be empty
         # The graph is optimised once, and not at every pass.
         self.parts = [part for part, full in zip(X.to_delayed().ravel(), filled, strict=True) if full]
 
@@ -82,7 +82,7 @@ class LazyBlocks(Blocks):
             groups = [values[i : i + FAN_IN] for i in range(0, len(values), FAN_IN)]
             values = [together(combine, group) if len(group) > 1 else group[0] for group in groups]
         total = self._compute(values[0])
-        tell("reading the data", self.n_blocks, self.n_blocks)
+        self._tell(self.n_blocks)
         return total
 
     def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> Any:
@@ -91,13 +91,19 @@ class LazyBlocks(Blocks):
         if n_columns is not None:
             shape = {"chunks": (self.source.chunks[0], (n_columns,)), "meta": np.empty((0, 0), dtype)}
         return self.source.map_blocks(
-            _run_lazily, dtype=dtype, function=function, edges=edges, width=self.shape[1], out_dtype=dtype, **shape
+            _run_lazily,
+            dtype=dtype,
+            function=function,
+            edges=edges,
+            width=self.shape[1],
+            nothing=np.empty((0,) if n_columns is None else (0, n_columns), dtype),
+            **shape,
         )
 
     def _places(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
         """Numbers, first rows and shapes of the blocks."""
         heights = np.diff(self.edges).tolist()
-        return list(range(self.n_blocks)), self.edges[:-1].tolist(), [(height, self.shape[1]) for height in heights]
+        return self.numbers, self.edges[:-1].tolist(), [(height, self.shape[1]) for height in heights]
 
     def _compute(self, value: Any) -> Any:
         try:
@@ -115,22 +121,24 @@ class LazyBlocks(Blocks):
         """Say which block an error comes from; None if from none."""
         if type(error).__name__ == "KilledWorker":
             number = _block_of(error.args[0])
-            which = "a block of X" if number is None else f"block {number} of X ({self.rows_of(number)})"
+            which = "a block of X"
+            if number in self.numbers:
+                which = f"block {number} of X ({self.rows_of(self.numbers.index(number))})"
             return (
-                f"The workers that treated {which} died, {error.args[2] + 1} in turn: most often for lack of memory. "
-                "Cut X in smaller blocks of rows, X.rechunk({0: fewer_rows}), give the workers more memory or fewer "
-                f"threads, and look at their logs. ({error})"
+                f"The workers that treated {which}, or one beside it, died, {error.args[2] + 1} in turn: most often "
+                "for lack of memory. Cut X in smaller blocks of rows, X.rechunk({0: fewer_rows}), give workers more "
+                f"memory or fewer threads, and look at their logs. ({error})"
             )
         # The error does not say which block it comes from: each is read once more, for nothing but that.
         dask = _dask()
         touch = dask.delayed(_touch, pure=False)
-        for number, part in enumerate(self.parts):
+        for position, (number, part) in enumerate(zip(self.numbers, self.parts, strict=True)):
             try:
                 dask.compute(touch(part))
             except MemoryError as found:
-                return out_of_memory(number, int(self.edges[number]), int(self.edges[number + 1]) - 1, found)
+                return out_of_memory(number, int(self.edges[position]), int(self.edges[position + 1]) - 1, found)
             except Exception as found:
-                where = f"Block {number} of X ({self.rows_of(number)})"
+                where = f"Block {number} of X ({self.rows_of(position)})"
                 return f"{where} cannot be read: {type(found).__name__}: {found}. Check the source of the array."
         return None
 
@@ -148,15 +156,17 @@ def _run_lazily(
     function: Callable[[Any], Any],
     edges: IntArray,
     width: int,
-    out_dtype: Any,
+    nothing: FloatArray,
     block_id: tuple[int, ...] = (0,),
 ) -> Any:
     def checked(block: Any, first: int) -> Any:
         refuse_not_finite(block, first)
-        return function(block).astype(out_dtype, copy=False)
+        return function(block).astype(nothing.dtype, copy=False)
 
     number = block_id[0]
     first, last = edges[number : number + 2].tolist()
+    if first == last:
+        return nothing
     return BlockRun(checked)(raw, number, first, (last - first, width))
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from gsppca._blas import n_blas_threads, one_blas_thread
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import BlockError, BlockRun, Blocks, Combine, Task, refuse_not_finite, stacked
-from gsppca.progress import tell
 
 BLOCK_BYTES = 2**26  # of numbers as they are stored: enough to make reading worth its call
 
@@ -84,19 +83,19 @@ class StoredBlocks(Blocks):
                         pending.append(pool.submit(result, number))
                     if number >= n_threads:
                         yield pending.popleft().result()
-                        tell("reading the data", number - n_threads + 1, self.n_blocks)
+                        self._tell(number - n_threads + 1)
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def _edges(X: Any) -> IntArray:
-    """Cut the rows in blocks of about `BLOCK_BYTES`, of whole chunks where these are not much larger."""
+    """Cut the rows in blocks of about `BLOCK_BYTES`, of whole chunks where these are not far larger."""
     n = int(X.shape[0])
     if n == 0:
         raise ValueError(f"X must have at least one row, got the shape {tuple(X.shape)}.")
     height = max(1, int(BLOCK_BYTES / _row_bytes(X)))
     chunk = (getattr(X, "shards", None) or getattr(X, "chunks", None) or (1,))[0]
-    if chunk <= 4 * height:
+    if chunk <= 8 * height:  # a chunk that is cut is read once for every piece
         height = chunk * max(1, height // chunk)
     return np.append(np.arange(0, n, height), n)
 

@@ -1,0 +1,342 @@
+"""Data beyond memory: out of core, on worker processes, sparse.
+
+``GSPPCA_BENCH_SHARE=0.01`` makes a trial run on a hundredth of the rows; it prints its page and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+import threading
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import distributed
+import numpy as np
+from scipy import sparse
+
+from benchmarks.tools import table, write
+from gsppca import GSPPCA
+from gsppca.data import as_blocks, as_matrix
+
+SHARE = float(os.environ.get("GSPPCA_BENCH_SHARE", "1"))
+D = 5
+WORKERS = {"threads_per_worker": 1, "memory_limit": "3GB", "dashboard_address": None}
+
+
+@dataclass(frozen=True)
+class File:
+    """Rows of a factor model as plain float32 numbers on disk; a tenth of the columns carry it, in random places."""
+
+    path: Path
+    n: int
+    p: int
+
+    @property
+    def support(self) -> np.ndarray:
+        support = np.zeros(self.p, dtype=bool)
+        support[np.random.default_rng(0).permutation(self.p)[: self.p // 10]] = True
+        return support
+
+    def generate(self) -> File:
+        rng = np.random.default_rng(1)
+        loadings = 2 * rng.standard_normal((D, self.p // 10), dtype=np.float32)
+        columns = np.flatnonzero(self.support)
+        with self.path.open("wb") as file:
+            for first in range(0, self.n, 10_000):
+                height = min(10_000, self.n - first)
+                X = rng.standard_normal((height, self.p), dtype=np.float32)
+                X[:, columns] += rng.standard_normal((height, D), dtype=np.float32) @ loadings
+                X += 3.0
+                X.tofile(file)
+        return self
+
+    def read(self, first: int, last: int) -> np.ndarray:
+        shape = (last - first, self.p)
+        count = shape[0] * shape[1]
+        return np.fromfile(self.path, np.float32, count=count, offset=4 * first * self.p).reshape(shape)
+
+    def blocks(self, n: int, n_blocks: int) -> da.Array:
+        """The first n rows as a dask array whose blocks the workers read for themselves."""
+        edges = np.linspace(0, n, n_blocks + 1).astype(int)
+        chunks = (tuple(np.diff(edges).tolist()), (self.p,))
+        read = partial(read_block, self, edges)
+        return da.map_blocks(read, chunks=chunks, dtype=np.float32, meta=np.empty((0, 0), np.float32))
+
+
+def read_block(file: File, edges: np.ndarray, block_id: tuple[int, ...] = (0, 0)) -> np.ndarray:
+    return file.read(*edges[block_id[0] : block_id[0] + 2].tolist())
+
+
+@dataclass
+class Outcome:
+    """What one fit took."""
+
+    seconds: float
+    n_passes: int
+    n_iter: int
+    f_score: float
+    ranked: float  # share of the support among as many variables of highest rank
+    cpu: float = 0.0  # seconds of all processes: hardly disturbed by what else the machine does
+    peak: float = 0.0  # GB, of the largest worker
+    busy: float = 0.0  # share of the workers' time in our numpy code
+    reading: float = 0.0  # share in reading blocks
+    sent: float = 0.0  # MB of results that left the workers, per pass
+
+
+@contextmanager
+def cluster(n_workers: int) -> Iterator[distributed.Client]:
+    with distributed.LocalCluster(n_workers=n_workers, **WORKERS) as made, distributed.Client(made) as client:
+        client.wait_for_workers(n_workers)
+        yield client
+
+
+def cpu_time() -> float:
+    return time.process_time()
+
+
+def peak_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def f_score(found: np.ndarray, wanted: np.ndarray) -> float:
+    return 200.0 * float((found & wanted).sum()) / float(found.sum() + wanted.sum())
+
+
+def fit(X: Any, support: np.ndarray, **parameters: Any) -> Outcome:
+    blocks = as_blocks(X)
+    source = X if blocks is None else blocks
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start, cpu = time.perf_counter(), cpu_time()
+        model = GSPPCA(D, **parameters).fit(source)
+        seconds, cpu = time.perf_counter() - start, cpu_time() - cpu
+    passes = 0 if blocks is None else blocks.n_passes
+    first = float((model.ranking_[support] <= support.sum()).mean())
+    return Outcome(seconds, passes, model.n_iter_, f_score(model.support_, support), first, cpu)
+
+
+def fit_on(n_workers: int, X: da.Array, support: np.ndarray) -> Outcome:
+    with cluster(n_workers) as client:
+        with distributed.get_task_stream(client=client) as stream:
+            before = sum(client.run(cpu_time).values())
+            outcome = fit(X, support)
+            outcome.cpu += sum(client.run(cpu_time).values()) - before
+        outcome.peak = max(client.run(peak_memory).values())
+    times = {"ours": 0.0, "reading": 0.0}
+    for task in stream.data:
+        spent = sum(part["stop"] - part["start"] for part in task["startstops"] if part["action"] == "compute")
+        times["ours" if str(task["key"]).startswith(("gsppca", "combine_all")) else "reading"] += spent
+        outcome.sent += task.get("nbytes", 0) / 1e6 if str(task["key"]).startswith("gsppca-block") else 0.0
+    outcome.busy = times["ours"] / (n_workers * outcome.seconds)
+    outcome.reading = times["reading"] / (n_workers * outcome.seconds)
+    outcome.sent /= max(outcome.n_passes, 1)
+    return outcome
+
+
+def row(label: str, n: int, outcome: Outcome, n_workers: int | str) -> list[object]:
+    return [
+        label,
+        n_workers,
+        f"{outcome.seconds:.0f}",
+        f"{1e6 * outcome.seconds / n:.0f}",
+        f"{outcome.cpu:.0f}",
+        f"{1e6 * outcome.cpu / n:.0f}",
+        outcome.n_passes,
+        outcome.n_iter,
+        f"{outcome.f_score:.1f}",
+        f"{100 * outcome.ranked:.1f} %",
+        f"{outcome.peak:.2f}" if outcome.peak else "",
+        f"{100 * outcome.busy:.0f} %" if outcome.busy else "",
+        f"{100 * outcome.reading:.0f} %" if outcome.busy else "",
+        f"{100 * (1 - outcome.busy - outcome.reading):.0f} %" if outcome.busy else "",
+    ]
+
+
+HEADER = [
+    "data",
+    "workers",
+    "seconds",
+    "µs per row",
+    "CPU seconds",
+    "CPU µs per row",
+    "passes",
+    "iterations",
+    "F",
+    "ranked first",
+    "peak GB per worker",
+    "in numpy",
+    "reading",
+    "outside",
+]
+
+
+def out_of_core(folder: Path) -> tuple[str, str]:
+    """(a) to (c): a million rows, fewer of them, and one worker."""
+    n = int(1_000_000 * SHARE)
+    file = File(folder / "tall.f32", n, 2000).generate()
+    rows = []
+    for share, n_workers in ((1.0, 2), (0.5, 2), (0.25, 2), (0.125, 2), (0.25, 1)):
+        count = int(n * share)
+        outcome = fit_on(n_workers, file.blocks(count, max(2, round(64 * share))), file.support)
+        rows.append(row(f"{count:,} x {file.p:,}", count, outcome, n_workers))
+        report(rows[-1])
+    file.path.unlink()
+    return (
+        "## (a) to (c) A million rows on disk\n\nfloat32, 8 GB; worker processes with 3 GB each, one thread each. A "
+        "Gram matrix is formed once: the iterations need no further pass.",
+        table(HEADER, rows),
+    )
+
+
+def many_passes(folder: Path) -> tuple[str, str]:
+    """The hard part: too many variables for a Gram matrix, so that every iteration reads all."""
+    n = int(100_000 * SHARE)
+    file = File(folder / "wide.f32", n, 6000).generate()
+    rows = []
+    for n_workers in (2, 1):
+        outcome = fit_on(n_workers, file.blocks(n, 32), file.support)
+        rows.append(row(f"{n:,} x {file.p:,}", n, outcome, n_workers))
+        report(rows[-1])
+        per_pass = outcome.seconds / outcome.n_passes
+        rows[-1][0] = f"{rows[-1][0]}, {per_pass:.2f} s a pass, {outcome.sent / 32:.2f} MB a block"
+    file.path.unlink()
+    return (
+        "## The hard part: every iteration reads all\n\n6,000 columns are too many for a Gram matrix: the start and "
+        "each iteration take a pass over 2.4 GB.",
+        table(HEADER, rows),
+    )
+
+
+def against_numpy(folder: Path) -> tuple[str, str]:
+    """(d) the same data in memory and in blocks."""
+    n = int(200_000 * SHARE)
+    file = File(folder / "memory.f32", n, 2000).generate()
+    X = file.read(0, n)
+    lazy = da.from_array(X, chunks=(n // 32, -1), name=False)
+    jobs: list[tuple[str, Callable[[], Outcome], int | str]] = [
+        ("numpy array", lambda: fit(X, file.support), ""),
+        (
+            "dask array of it, threads",
+            lambda: fit(lazy, file.support),
+            "",
+        ),
+        ("dask array from disk, processes", lambda: fit_on(2, file.blocks(n, 32), file.support), 2),
+    ]
+    rows: list[list[object]] = []
+    best: dict[str, np.ndarray] = {}
+    for _ in range(2):
+        for label, job, n_workers in jobs:
+            outcome = job()
+            rows.append(row(label, n, outcome, n_workers))
+            report(rows[-1])
+            best[label] = np.fmin(best.get(label, np.inf), [outcome.seconds, outcome.cpu])
+    file.path.unlink()
+    relative = {label: values / best["numpy array"] for label, values in best.items()}
+    ratios = [f"{label}: {wall:.2f} ({cpu:.2f} in CPU)" for label, (wall, cpu) in relative.items()]
+    return (
+        f"## (d) In memory against blocks, {n:,} x 2,000 float32\n\nThe better of two runs, relative to numpy: "
+        + "; ".join(ratios)
+        + ".",
+        table(HEADER, rows),
+    )
+
+
+def tiny_block(block_id: tuple[int, ...] = (0, 0)) -> np.ndarray:
+    return np.random.default_rng(block_id[0]).standard_normal((20, 600))
+
+
+def scheduling(folder: Path) -> tuple[str, str]:
+    """What a block costs when there is nothing to do with it."""
+    rows: list[list[object]] = []
+    with cluster(2) as client:
+        for n_blocks in (50, 200, 800):
+            chunks = ((20,) * n_blocks, (600,))
+            matrix = as_matrix(da.map_blocks(tiny_block, chunks=chunks, dtype=float, meta=np.empty((0, 0))))
+            before = sum(client.run(cpu_time).values())
+            start, cpu = time.perf_counter(), cpu_time()
+            for _ in range(3):
+                matrix._gram_product(np.ones((2, 600)))
+            wall, ours = time.perf_counter() - start, cpu_time() - cpu
+            workers = sum(client.run(cpu_time).values()) - before
+            rows.append([n_blocks, *(f"{1e3 * value / 3 / n_blocks:.2f}" for value in (wall, ours, workers))])
+            report(rows[-1])
+    return (
+        "## What a block costs by itself\n\nMilliseconds for a block and a pass, of blocks of 20 x 600, on two workers.",
+        table(["blocks", "wall", "CPU, client and scheduler", "CPU, workers"], rows),
+    )
+
+
+def sparse_counts(n: int, p: int, q: int = 500, density: float = 0.05) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Counts, of which a twentieth is not zero; common factors on q columns in random places."""
+    rng = np.random.default_rng(0)
+    places = rng.permutation(p)[:q]
+    support = np.zeros(p, dtype=bool)
+    support[places] = True
+    loadings = rng.gamma(1.0, 1.0, (D, q))
+    parts = []
+    for _ in range(0, n, 5000):
+        part = sparse.random(5000, p, density, "csr", np.float32, rng, lambda size: rng.poisson(0.5, size) + 1)
+        factors = rng.gamma(0.5, 1.0, (5000, D)) @ loadings
+        signal = sparse.csc_matrix(rng.poisson(0.2 * factors).astype(np.float32))
+        spread = sparse.csc_matrix((np.ones(q, np.float32), (np.arange(q), places)), shape=(q, p))
+        parts.append((part + signal @ spread).tocsr())
+    return sparse.vstack(parts, format="csr")[:n], support
+
+
+def in_memory_sparse(folder: Path) -> tuple[str, str]:
+    """(e) a sparse matrix in memory."""
+    n = int(100_000 * SHARE)
+    X, support = sparse_counts(n, 20_000)
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    outcome = fit(X, support)
+    peak = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    report([outcome])
+    rows = [row(f"CSR, {n:,} x 20,000", n, outcome, "")]
+    return (
+        f"## (e) Sparse, {n:,} x 20,000, {100 * X.nnz / n / 20_000:.0f} % not zero, float32\n\nThe matrix takes "
+        f"{size / 1e9:.2f} GB; a fit at most {peak / 1e9:.2f} GB beyond it.",
+        table(HEADER, rows),
+    )
+
+
+def report(cells: list[object]) -> None:
+    print(*cells, f"(load {os.getloadavg()[0]:.1f})", flush=True)
+
+
+def main() -> None:
+    loads: list[float] = []
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(5):
+            loads.append(os.getloadavg()[0])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    parts: list[str] = []
+    try:
+        with tempfile.TemporaryDirectory(prefix="gsppca-") as folder:
+            for part in (out_of_core, many_passes, against_numpy, in_memory_sparse, scheduling):
+                parts += part(Path(folder))
+    finally:
+        stop.set()
+        watcher.join()
+    loads.append(os.getloadavg()[0])
+    load = f"Load of the machine during the run: {np.median(loads):.1f} (median), {max(loads):.1f} (most)."
+    if SHARE == 1:
+        write("scale", "Data of any size", load, *parts)
+    else:
+        print("\n\n".join([load, *parts]))
