@@ -88,7 +88,7 @@ class ModelSelectionViews(SimulatedGrid):
                 [
                     f"{diagonal:g}",
                     f"{rho:g}",
-                    *(f"{value:.1f}" for value in row),
+                    *("" if np.isnan(value) else f"{value:.1f}" for value in row),
                     "closest" if (diagonal, rho) == best else "",
                 ]
                 for (diagonal, rho), row in zip(distances.index, distances.to_numpy(), strict=True)
