@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint types unit bench experiments install format clean
+.PHONY: demo test lint types unit docs gallery browser bench experiments install format clean
 
 demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
 	$(BIN)/python examples/demo.py demo
 
-test: lint types unit  ## ruff, mypy, pytest: what CI runs
+test: lint types docs unit  ## ruff, mypy, the site, pytest: what CI runs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -20,8 +20,20 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 unit: $(VENV)/.test
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -q tests -k check_array_api_input  # skipped by scikit-learn without this variable
+
+docs: $(VENV)/.test  ## the site, in build/site; any warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+gallery: $(VENV)/.test  ## run all examples; rewrites docs/images/gallery
+	$(BIN)/python examples/gallery.py
+
+browser:  ## Debian's chromium for the tests of the report, if it is missing; without it they are skipped
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+	elif ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+	  echo "make browser: chromium and chromedriver are missing, and installing them needs apt-get and root." >&2; exit 1; \
+	else apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; fi
 
 bench: $(VENV)/.bench  ## speed against peers; rewrites benchmarks/results
 	$(BIN)/python -m benchmarks

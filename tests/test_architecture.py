@@ -48,10 +48,19 @@ def test_competitors_do_not_use_our_core():
             assert not name.startswith(("gsppca.core", "gsppca.data", "gsppca.estimator", "gsppca.stages"))
 
 
+def test_files_and_models_know_nothing_of_the_command_line():
+    leaves = ("gsppca.cli", "gsppca.report", "gsppca.experiments", "cyclopts", "rich")
+    rooms = [path for folder in ("core", "data", "io", "baselines") for path in modules_under(folder)]
+    for path in [*rooms, *(SOURCE / name for name in ("_base.py", "estimator.py", "stages.py", "saving.py"))]:
+        for name in imports_of(path):
+            assert not name.startswith(leaves), f"{path.name} imports {name}"
+
+
 def test_importing_the_library_imports_no_extra():
     """No more than scikit-learn itself imports, which takes pandas along where it is installed."""
     code = (
-        "import sys, sklearn.base, sklearn.feature_selection; before = set(sys.modules); import gsppca;"
+        "import sys, sklearn.base, sklearn.feature_selection; before = set(sys.modules);"
+        "import gsppca; [getattr(gsppca, name) for name in gsppca.__all__];"
         "print([m for m in ('matplotlib', 'pandas', 'dask', 'plotly', 'pywt') if m in set(sys.modules) - before])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,6 +6,7 @@ import sys
 import warnings
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from gsppca._typing import PathLike
 from gsppca.checks import check_choice, check_count, check_number, is_integer, is_number
 from gsppca.core.noise import METHODS
 from gsppca.core.ranking import rank_variables
@@ -146,6 +148,24 @@ class GloballySparseBase(BaseEstimator):
         """
         check_is_fitted(self)
         return np.flatnonzero(self.support_) if indices else self.support_.copy()
+
+    def save(self, path: PathLike) -> Path:
+        """Write the fitted model to disk in an open format, JSON and npz: `gsppca.load` brings it back.
+
+        Parameters
+        ----------
+        path : str or path
+            A file ending in ``.json``, or a folder, which then gets ``model.json``. The arrays go beside it, under the
+            same name with ``.npz``. Files of these names are replaced.
+
+        Returns
+        -------
+        path : Path
+            Of the JSON file.
+        """
+        from gsppca.saving import save_model
+
+        return save_model(self, path)
 
     def _relax(self, data: Matrix, n_components: int, noise: float | str | None) -> RelaxedFit:
         """Run the relaxed model; say when it did not settle."""

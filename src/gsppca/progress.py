@@ -1,6 +1,6 @@
 """How far a long step is, told to whoever listens: a progress bar, a log, or nobody.
 
-The library tells, the caller shows::
+The library tells, the caller shows:
 
     with listening(lambda event: print(event.step, event.done, event.total)):
         GSPPCA().fit(X)

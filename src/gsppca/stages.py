@@ -5,6 +5,7 @@ Each takes the data as an array, centred or not, or as a `gsppca.data.Matrix`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,22 @@ import numpy.typing as npt
 from scipy.special import gammaincinv
 from sklearn.utils import check_random_state
 
-from gsppca._typing import IntArray
+from gsppca._typing import FloatArray, IntArray
 from gsppca.checks import check_choice, check_count, check_number
 from gsppca.core import noise
 from gsppca.core.dimension import MAX_DIMENSION, count_components
 from gsppca.core.path import evidence_along
 from gsppca.core.relaxed import fit_relaxed
 from gsppca.core.spectrum import leading_spectrum
-from gsppca.core.start import GRID, random_loadings, reference_rate, spectral_loadings
+from gsppca.core.start import GRID, SHORT_RUN, random_loadings, reference_rate, spectral_loadings
 from gsppca.core.state import EvidencePath, RelaxedFit
-from gsppca.core.vem import Progress
 from gsppca.data import Matrix, as_matrix
+from gsppca.progress import is_heard, tell
 from gsppca.validation import check_finite, check_magnitude, check_varying
 
 MAX_ITER = 1000
 TOL = 1e-6
+ACTIVE = 0.01  # of the largest relevance: what a progress bar counts as a variable that still matters
 
 
 def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
@@ -61,6 +63,7 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
         # A sum of squares has a chi-square law, whose median is below its mean: with few samples it matters.
         noise_variance = float(np.median(matrix.column_squares)) / float(2 * gammaincinv((n - 1) / 2, 0.5))
     check_number("noise_variance", noise_variance, 0, open_low=True)
+    tell("number of components", 0)
     spectrum = leading_spectrum(matrix, max(1, min(MAX_DIMENSION, n - 1, p - 1)))
     return count_components(spectrum, n, p, noise_variance)
 
@@ -110,7 +113,7 @@ def relaxed_vem(
     tol: float = TOL,
     accelerate: bool = True,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, float], None] | None = None,
 ) -> RelaxedFit:
     """Fit the relaxed model by variational EM: the relevance of every variable, between 0 and 1.
 
@@ -172,6 +175,16 @@ def relaxed_vem(
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, n_components)
     check_number("noise_variance", noise_variance, 0, open_low=True)
+
+    def report(step: str, n_iter: int, bound: float, relevance: FloatArray) -> None:
+        if is_heard():
+            active = int(np.count_nonzero(relevance > ACTIVE * relevance.max()))
+            total = SHORT_RUN if step == "start grid" else max_iter
+            tell(step, n_iter, total, f"bound {bound:.6g}, {active} of {p} active")
+        if progress is not None and step != "start grid":
+            progress(n_iter, bound)
+
+    tell("start of the loadings", 0)
     if init == "svd":
         loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
     else:
@@ -184,7 +197,7 @@ def relaxed_vem(
         max_iter=max_iter,
         tol=tol,
         accelerate=accelerate,
-        progress=progress,
+        progress=report,
     )
 
 
@@ -244,7 +257,15 @@ def evidence_path(
             f"The first {chosen[0]} variable(s) of order are constant: a support needs at least one that varies. "
             "Put constant columns last."
         )
-    return evidence_along(matrix, ranking, n_components, variance, chosen)
+    tell("evidence path", 0, len(chosen), "reading the norms of the rows")
+    return evidence_along(
+        matrix,
+        ranking,
+        n_components,
+        variance,
+        chosen,
+        progress=lambda done, total: tell("evidence path", done, total, "numbers of variables"),
+    )
 
 
 def _checked_matrix(X: Any) -> Matrix:

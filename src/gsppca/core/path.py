@@ -23,6 +23,8 @@ Where we leave the paper, and why:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import gammaln
 
@@ -44,6 +46,7 @@ def evidence_along(
     n_components: int,
     inactive_variance: float | None,
     sizes: IntArray,
+    progress: Callable[[int, int], None] | None = None,
 ) -> EvidencePath:
     """Log evidence and best slab rate of the supports made of the first variables of a ranking.
 
@@ -59,6 +62,8 @@ def evidence_along(
         s, common to all sizes; None takes, for each size, the mean square of its inactive variables.
     sizes : ndarray of shape (n_sizes,)
         Sizes to evaluate, ascending, from 1 to n_ranked.
+    progress : callable, optional
+        Called with how many sizes are done, and how many there are.
     """
     # Constant columns are no variables: they do not count among the inactive.
     n, p = matrix.n_samples, int(np.count_nonzero(matrix.column_squares))
@@ -75,8 +80,12 @@ def evidence_along(
     log_rates = 0.5 * np.log(n_components * sizes / mean_squares)
     nu = (sizes - n_components) / 2
     bessel_part = np.empty(len(sizes))
+    done = 0
     for group in radii.groups():
         _solve(group, nu, n_components, log_rates, bessel_part)
+        done += len(group.positions)
+        if progress is not None:
+            progress(done, len(sizes))
     # From sum_i log(t^|nu| K_nu(t)), t = alpha r, to sum_i log K_nu(t) - nu log r.
     bessel_part -= np.abs(nu) * n * log_rates + np.maximum(nu, 0.0) * radii.log_sums
 

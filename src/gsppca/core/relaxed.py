@@ -51,7 +51,7 @@ def fit_relaxed(
     # Together, if the arrays of all starts are small beside the data.
     together = TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features
     groups = [list(slab_rates)] if together else [[rate] for rate in slab_rates]
-    runs = [run for rates in groups for run in _short_runs(matrix, loadings, rates, noise_variance, n_done)]
+    runs = [run for rates in groups for run in _short_runs(matrix, loadings, rates, noise_variance, n_done, progress)]
     fits = []
     for step, history in sorted(runs, key=lambda run: -run[0].bound):
         fit = relaxed_em(
@@ -71,14 +71,22 @@ def fit_relaxed(
 
 
 def _short_runs(
-    matrix: Matrix, loadings: FloatArray, slab_rates: Sequence[float], noise_variance: float, n_iter: int
+    matrix: Matrix,
+    loadings: FloatArray,
+    slab_rates: Sequence[float],
+    noise_variance: float,
+    n_iter: int,
+    progress: Progress | None,
 ) -> list[tuple[Step, list[float]]]:
     """Advance some starts together; return where each ends, and its bounds."""
     steps = [Step(start_state(loadings, rate, noise_variance), -math.inf) for rate in slab_rates]
     histories: list[list[float]] = [[] for _ in steps]
-    for _ in range(n_iter):
+    for done in range(1, n_iter + 1):
         for i, step in enumerate(em_step(matrix, [step.state for step in steps])):
             if step.bound > steps[i].bound:  # else rounding hides what is left to gain
                 steps[i] = step
                 histories[i].append(step.bound)
+        if progress is not None:
+            best = max(steps, key=lambda step: step.bound)
+            progress("start grid", done, best.bound, best.state.relevance)
     return list(zip(steps, histories, strict=True))

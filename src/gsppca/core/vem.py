@@ -27,7 +27,7 @@ from gsppca.data.base import Matrix
 
 COLLAPSED = 1e-9  # share of the sum of squares below which the factors explain nothing
 LONGEST = 100.0  # extrapolation, in EM steps; longer ones are rarely accepted, and amplify rounding
-Progress = Callable[[int, float], None]
+Progress = Callable[[str, int, float, FloatArray], None]  # step, iterations, bound, relevance
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def relaxed_em(
     accelerate : bool
         Whether to extrapolate.
     progress : callable, optional
-        Called with the number of iterations and the bound.
+        Called with the name of the step, the number of iterations, the bound and the relevances.
     """
     record = list(bounds)
     settled = tol * matrix.n_samples * matrix.n_features
@@ -82,7 +82,7 @@ def relaxed_em(
             return step  # rounding hides what is left to gain, as when the factors can explain everything
         record.append(following.bound)
         if progress is not None:
-            progress(n_iter, following.bound)
+            progress("variational EM", n_iter, following.bound, following.state.relevance)
         return following
 
     while not converged and n_iter < max_iter and not _collapsed(current.state, matrix):

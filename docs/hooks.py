@@ -1,0 +1,52 @@
+"""What the site needs beyond Markdown: formulas as MathML, and the benchmark tables as pages.
+
+Browsers draw MathML themselves: no script is loaded, from this site or any other.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parents[1]
+TABLES = ROOT / "benchmarks" / "results"
+FORMULA = re.compile(
+    r'<span class="arithmatex">\\\((?P<inline>.*?)\\\)</span>'
+    r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
+    re.DOTALL,
+)
+LONG_NAME = re.compile(r"<code>([\w./:]{16,})</code>")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Publish benchmarks/results/NAME.md as the page benchmarks/NAME.md."""
+    for table in sorted(TABLES.glob("*.md")):
+        files.append(File.generated(config, f"benchmarks/{table.name}", abs_src_path=str(table)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links to the benchmark tables, right in the repository, be right on the site too."""
+    return markdown.replace("(../benchmarks/results/", "(benchmarks/")
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Turn formulas into MathML, and let long names in the text break at their joints."""
+    return LONG_NAME.sub(_breakable, FORMULA.sub(_mathml, content))
+
+
+def _breakable(match: re.Match[str]) -> str:
+    name = re.sub(r"(::|[._/])(?=[A-Za-z])", r"\1<wbr>", match[1])
+    return f"<code>{name}</code>"
+
+
+def _mathml(match: re.Match[str]) -> str:
+    block = match["block"] is not None
+    formula = html.unescape(match["block"] if block else match["inline"]).strip()
+    mathml = convert(formula, display="block" if block else "inline")
+    return f'<div class="formula">{mathml}</div>' if block else mathml

@@ -1,0 +1,115 @@
+"""Explained variance along the ranking: what PCA on the first k variables holds, for many k at once.
+
+The number at size k is the share of the total variance of *all* variables that lies in the span of the first
+min(d, k, n - 1) principal axes of the k best-ranked ones: the sum of `explained_variance_ratio_` of the model with k
+variables. It never falls as k grows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+
+from gsppca._typing import FloatArray, IntArray
+from gsppca.core.spectrum import DENSE_EIGEN, leading_spectrum
+from gsppca.data import Matrix
+from gsppca.progress import tell
+
+ALL_SIZES = 200  # up to this many variables, every size is computed
+SOME_SIZES = 80  # of more variables, where a Gram matrix of the smaller side can be formed
+FEW_SIZES = 16  # and where it cannot: each then takes passes over the data
+LARGEST_GRAM = 3000  # its order
+
+
+def explained_along(
+    matrix: Matrix, order: IntArray, n_components: int, chosen: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return sizes, and the explained variance ratio of PCA on that many of the best-ranked variables.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    order : ndarray of shape (n_features,)
+        The variables, the most relevant first.
+    n_components : int
+        Number of axes; at most as many as there are variables, or samples minus one.
+    chosen : int, optional
+        A size that must be among those computed.
+
+    Returns
+    -------
+    sizes : ndarray of shape (n_sizes,)
+        All sizes from 1 to n_features where they are few, else some of them: the smallest, the largest, the chosen one
+        and its neighbours, and others at equal ratios.
+    ratios : ndarray of shape (n_sizes,)
+        Exact at these sizes. In between, a value lies between its neighbours.
+    """
+    p = len(order)
+    small = min(matrix.n_samples, p) <= LARGEST_GRAM
+    sizes = spread_sizes(p, ALL_SIZES if p <= ALL_SIZES else SOME_SIZES if small else FEW_SIZES, chosen)
+    if not small:
+        values = _by_passes(matrix, order, n_components, sizes)
+    elif p <= matrix.n_samples:
+        values = _by_columns(matrix, order, n_components, sizes)
+    else:
+        values = _by_rows(matrix, order, n_components, sizes)
+    # The sums never fall; rounding must not show.
+    return sizes, np.clip(np.maximum.accumulate(values / matrix.total_squares), 0.0, 1.0)
+
+
+def spread_sizes(largest: int, count: int, chosen: int | None = None) -> IntArray:
+    """Return about `count` sizes from 1 to `largest`, at equal ratios, with `chosen` and its neighbours."""
+    if largest <= count:
+        return np.arange(1, largest + 1)
+    sizes = np.unique(np.geomspace(1, largest, count).round().astype(int))
+    if chosen is not None:
+        near = chosen + np.arange(-2, 3)
+        sizes = np.union1d(sizes, near[(near >= 1) & (near <= largest)])
+    return sizes
+
+
+def _by_columns(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:
+    """One Gram matrix of the variables, of which every size is a corner."""
+    gram = matrix.gram[np.ix_(order, order)]
+    return np.array([_top_sum(gram[:size, :size], min(n_components, matrix.n_samples - 1)) for size in sizes])
+
+
+def _by_rows(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:
+    """One Gram matrix of the samples, to which the variables are added along the ranking."""
+    n = matrix.n_samples
+    gram, done, values = np.zeros((n, n)), 0, []
+    for i, size in enumerate(sizes):
+        gram += matrix.columns(_mask(order[done:size], matrix.n_features)).outer_gram()
+        done = size
+        values.append(_top_sum(gram, min(n_components, size, n - 1)))
+        tell("explained variance", i + 1, len(sizes))
+    return np.array(values)
+
+
+def _by_passes(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:
+    """Lanczos iterations on the data for every size."""
+    values = []
+    for i, size in enumerate(sizes):
+        part = matrix.columns(_mask(order[:size], matrix.n_features))
+        spectrum = leading_spectrum(part, min(n_components, size, matrix.n_samples - 1))
+        values.append(float(spectrum.eigenvalues.sum()) * matrix.n_samples)
+        tell("explained variance", i + 1, len(sizes))
+    return np.array(values)
+
+
+def _mask(chosen: IntArray, n_features: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    mask = np.zeros(n_features, dtype=bool)
+    mask[chosen] = True
+    return mask
+
+
+def _top_sum(gram: FloatArray, count: int) -> float:
+    """Sum of the largest eigenvalues of a Gram matrix."""
+    order = len(gram)
+    if count >= order:
+        return float(gram.trace())
+    if order <= DENSE_EIGEN or 4 * count > order:
+        return float(np.linalg.eigvalsh(gram)[-count:].sum())
+    start = gram.diagonal() + gram.trace() / order
+    return float(eigsh(gram, count, v0=start, return_eigenvectors=False).sum())

@@ -1,0 +1,180 @@
+"""What the report says is what the model found."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from gsppca import GSPPCA, GSPPCASelector
+from gsppca.data import as_matrix
+from gsppca.metrics import adjusted_explained_variance
+from gsppca.report import explained as explained_module
+from gsppca.report.content import collect
+from gsppca.report.explained import explained_along, spread_sizes
+from gsppca.report.scores import MAX_GROUPS, drawn_rows, grouped, scores_to_draw
+from gsppca.report.verdict import cautions, nearest_misses, verdict
+
+
+@pytest.mark.parametrize(("n", "p"), [(40, 25), (15, 300)])
+@pytest.mark.parametrize("way", ["gram", "passes"])
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+def test_explained_variance_is_that_of_pca_on_the_support(monkeypatch, factor_data, n, p, way, container):
+    if way == "passes":
+        monkeypatch.setattr(explained_module, "LARGEST_GRAM", 0)
+    X, _ = factor_data(3, n=n, p=p)
+    order = np.random.default_rng(0).permutation(p)
+    sizes, ratios = explained_along(as_matrix(container(X)), order, 3, chosen=7)
+    assert {1, 7, p} <= set(sizes)
+    for size, ratio in zip(sizes, ratios, strict=True):
+        support = np.zeros(p, dtype=bool)
+        support[order[:size]] = True
+        expected = adjusted_explained_variance(X, support, min(3, size))[-1] / 100
+        assert ratio == pytest.approx(expected, rel=1e-8)
+    assert (np.diff(ratios) >= 0).all()
+
+
+def test_sizes_are_all_or_spread():
+    assert spread_sizes(10, 20).tolist() == list(range(1, 11))
+    sizes = spread_sizes(50_000, 80, chosen=1234)
+    assert len(sizes) <= 85
+    assert {1, 1232, 1233, 1234, 1235, 1236, 50_000} <= set(sizes)
+    assert (np.diff(sizes) > 0).all()
+    assert spread_sizes(300, 80, chosen=300)[-1] == 300
+
+
+def test_content_follows_the_ranking(factor_data):
+    X, _ = factor_data(0)
+    X[:, [4, 9]] = 2.0
+    model = GSPPCA(3).fit(X)
+    content = collect(model, feature_names=[f"v{k}" for k in range(25)])
+    order = np.argsort(model.ranking_)
+    assert content.names == [f"v{k}" for k in order[:23]]
+    assert content.constant == ["v4", "v9"]
+    assert (content.n_samples, content.n_features, content.n_ranked) == (40, 25, 23)
+    np.testing.assert_array_equal(content.relevance, model.relevance_[order[:23]])
+    np.testing.assert_array_equal(content.loadings, model.components_[:, order[: model.n_selected_]])
+    assert content.explained_at(model.n_selected_) == pytest.approx(model.explained_variance_ratio_.sum())
+    np.testing.assert_allclose(content.scores.values, model.transform(X), atol=1e-12)
+    path = model.evidence_path_
+    for miss in nearest_misses(content):
+        assert miss.change == pytest.approx(path.log_evidence[miss.rank - 1] - path.log_evidence[model.n_selected_ - 1])
+        assert miss.name == f"v{order[miss.rank - 1]}"
+
+
+def test_a_path_with_gaps(factor_data):
+    model = GSPPCA(3).fit(factor_data(0)[0])
+    path, size = model.evidence_path_, model.n_selected_
+    kept = np.flatnonzero((path.sizes % 2 == 0) | (path.sizes == size))
+    part = {name: getattr(path, name)[kept] for name in ("sizes", "log_evidence", "slab_rates", "inactive_variances")}
+    model.evidence_path_ = replace(path, **part)
+    misses = nearest_misses(collect(model))
+    assert {miss.rank % 2 == 0 for miss in misses if miss.change is not None} == {True}
+    assert any(miss.change is None for miss in misses)
+
+
+def test_a_selector_says_the_same(factor_data):
+    X, _ = factor_data(0)
+    one, two = collect(GSPPCA(3).fit(X)), collect(GSPPCASelector(3).fit(X))
+    assert one.names == two.names
+    np.testing.assert_allclose(one.loadings, two.loadings)
+    np.testing.assert_allclose(one.component_ratios, two.component_ratios)
+    np.testing.assert_allclose(one.scores.values, two.scores.values)
+
+
+def test_without_data_what_needs_it_is_missing_and_the_data_brings_it_back(factor_data):
+    X, _ = factor_data(0)
+    model = GSPPCA(3, scale=True).fit(X)
+    loaded = pickle.loads(pickle.dumps(model))
+    bare = collect(loaded)
+    assert bare.n_samples is bare.scores is bare.explained is None
+    np.testing.assert_array_equal(bare.loadings, collect(model).loadings)
+    full = collect(loaded, X)
+    np.testing.assert_allclose(full.explained, collect(model).explained)
+    np.testing.assert_allclose(full.scores.values, model.transform(X), atol=1e-12)
+    with pytest.raises(ValueError, match="X is not the data of fit"):
+        collect(loaded, X * 2)
+    with pytest.raises(ValueError, match=r"X must be the data of fit, of shape \(40, 25\), got shape \(40, 3\)"):
+        collect(model, X[:, :3])
+
+
+def test_names_set_after_the_fit_need_no_named_data(factor_data):
+    X, _ = factor_data(0)
+    model = GSPPCA(3).fit(X)
+    model.feature_names_in_ = np.array([f"g{k}" for k in range(25)], dtype=object)
+    content = collect(pickle.loads(pickle.dumps(model)), X)
+    assert content.names[0] == f"g{np.argmin(model.ranking_)}"
+    assert content.scores is not None
+
+
+def test_what_is_misaligned_is_named(factor_data):
+    X, _ = factor_data(0)
+    model = GSPPCA(3).fit(X)
+    with pytest.raises(ValueError, match="feature_names must have one name per column of X, 25, got 2"):
+        collect(model, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="labels must have one entry per row of X, 40, got 3"):
+        collect(model, labels=[1, 2, 3])
+    with pytest.raises(ValueError, match="sample_names must have one entry per row of X, 40, got 1"):
+        collect(model, sample_names=["a"])
+
+
+def test_inclusion_probabilities_are_shown_when_the_model_has_them(factor_data):
+    model = GSPPCA(3).fit(factor_data(0)[0])
+    assert collect(model).inclusion is None
+    model.inclusion_probability_ = np.linspace(0, 1, 25)
+    np.testing.assert_array_equal(collect(model).inclusion, np.linspace(0, 1, 25)[np.argsort(model.ranking_)])
+
+
+def test_verdicts(factor_data):
+    X, support = factor_data(0)
+    model = GSPPCA(3).fit(X)
+    size = model.n_selected_
+    sentences = verdict(collect(model), model)
+    assert sentences[0].startswith(f"{size} of 25 variables")
+    assert f"{model.explained_variance_ratio_.sum():.1%}" in sentences[1]
+    assert f"with all variables it would be {model.choose(25).explained_variance_ratio_.sum():.1%}" in sentences[1]
+    asked = model.choose(4)
+    said = " ".join(verdict(collect(asked), asked))
+    assert "as asked for" in said
+    assert f"The evidence by itself would choose {size}" in said
+    path = model.evidence_path_
+    object.__setattr__(path, "log_evidence_empty", path.log_evidence.max() - 12.5)
+    assert "higher by 12.5" in verdict(collect(model), model)[-1]
+    model.supported_ = False
+    assert verdict(collect(model), model)[0].startswith("No common structure")
+    X[:, ~support] = 0
+    few = GSPPCA(3, n_features_to_select=2).fit(X)
+    said = " ".join(cautions(collect(few), few))
+    assert "17 constant columns took no part" in said
+    assert "Fewer variables (2) than latent dimensions (3)" in said
+
+
+def test_drawn_samples_keep_the_extremes():
+    scores = np.random.default_rng(0).normal(size=(20_000, 4))
+    rows = drawn_rows(scores, 3000)
+    assert len(rows) <= 3000
+    assert len(set(rows)) == len(rows)
+    for column in scores.T:
+        assert {int(column.argmin()), int(column.argmax())} <= set(rows.tolist())
+    assert drawn_rows(scores[:100]).tolist() == list(range(100))
+
+
+def test_labels_become_groups_or_a_scale():
+    names, positions = grouped([10, 9, 10, 2])
+    assert names == ["2", "9", "10"]
+    assert positions.tolist() == [2, 1, 2, 0]
+    assert grouped(["b", None, "a"])[0] == ["None", "a", "b"]
+    many = [f"g{k:02d}" for k in range(40) for _ in range(k + 1)]
+    names, positions = grouped(many)
+    assert len(names) == MAX_GROUPS
+    assert names[-1] == "17 other labels"
+    assert names[:-1] == [f"g{k}" for k in range(17, 40)]
+    assert names[positions[-1]] == "g39"
+    assert names[positions[0]] == "17 other labels"
+    scores = np.random.default_rng(0).normal(size=(50, 2))
+    drawn = scores_to_draw(scores, None, np.linspace(0, 1, 50))
+    assert drawn.groups == []
+    np.testing.assert_array_equal(drawn.numbers, np.linspace(0, 1, 50))

@@ -1,0 +1,144 @@
+"""What the site says exists: functions, tests, examples, parameters; formulas become MathML."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import io
+import re
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+import gsppca
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+MAP = (DOCS / "paper.md").read_text()
+# `gsppca fit` is a command and `gsppca.load(path)` a call; only dotted names alone are looked up.
+NAME = re.compile(r"`(gsppca(?:\.\w+)+)`")
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def resolve(dotted):
+    """The object of a dotted name: the longest module of it, then attributes."""
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, part)
+        return found
+    raise AssertionError(dotted)
+
+
+def functions_of(path):
+    return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_names_on_the_page_exist(page):
+    text = page.read_text()
+    for dotted in set(NAME.findall(text)):
+        resolve(dotted)
+    for file, name in set(TEST.findall(text)):
+        assert name in functions_of(ROOT / file), f"{file}::{name}"
+
+
+def test_the_map_covers_the_paper():
+    """Seventeen equations before the appendices, one algorithm, five tables, five figures, six numbered statements."""
+    covered = {int(n) for part in re.findall(r"eq\. (\d+(?:, \d+)*)", MAP) for n in part.split(", ")}
+    assert covered == set(range(1, 18))
+    for number in range(1, 6):
+        assert re.search(rf"Table {number}\b|Tables (\d and )?{number}\b", MAP) or number in (1, 2)
+        assert f"Figure {number}" in MAP
+    assert "Tables 1 and 2" in MAP
+    assert "Algorithm 1" in MAP
+    for statement in ("Theorem 1", "Definition 2", "Theorem 3", "Proposition 4", "Proposition 5", "Proposition 6"):
+        assert statement in MAP
+    assert len(TEST.findall(MAP)) > 30
+
+
+def python_blocks(page):
+    blocks = re.findall(r"^```python[^\n]*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [block for block in blocks if "--8<--" not in block]
+
+
+def test_code_on_the_pages_is_python():
+    """Blocks that are not included from files (those are run elsewhere) at least parse."""
+    for page in PAGES:
+        for block in python_blocks(page):
+            ast.parse(block)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("page", ["start.md", "guide/evidence.md", "guide/tools.md", "extending.md"])
+def test_code_on_the_pages_runs(page, factor_data, monkeypatch):
+    """One block after the other, as a reader would type them; X is there where a page does not make its own."""
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    X, _ = factor_data(0, n=60, p=40, d=5)
+    names = {"X": X, "my_scores": X.var(axis=0)}
+    for block in python_blocks(DOCS / page):
+        # Neighbours are scanpy's, and compile for half a minute.
+        exec("\n".join(line for line in block.splitlines() if not line.startswith("sc.pp.neighbors")), names)
+    plt.close("all")
+    if page == "start.md":
+        assert list(names["model"].get_support(indices=True)) == [3, 8, 11, 20, 27]  # what the page says
+
+
+def test_every_example_stands_on_a_page():
+    text = "\n".join(page.read_text() for page in PAGES)
+    for script in (ROOT / "examples").glob("*_*.py"):
+        if script.name != "plot_guide.py":
+            assert f'--8<-- "examples/{script.name}"' in text
+
+
+def test_parameters_in_the_guide_are_those_of_the_estimator():
+    known = set(gsppca.GSPPCA().get_params())
+    text = (DOCS / "guide" / "choices.md").read_text() + (DOCS / "guide" / "scaling.md").read_text()
+    used = set(re.findall(r"`(\w+)=", text))
+    assert used
+    assert used <= known
+
+
+def hooks():
+    spec = importlib.util.spec_from_file_location("docs_hooks", DOCS / "hooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_formulas_become_mathml():
+    pytest.importorskip("latex2mathml")
+    page = r'<p><span class="arithmatex">\(a &lt; b\)</span></p><div class="arithmatex">\[x = W y\]</div>'
+    drawn = hooks().on_page_content(page)
+    assert drawn.count("<math") == 2
+    assert "arithmatex" not in drawn
+    assert "&lt;" in drawn.split("</p>")[0] or "&#x0003C;" in drawn.split("</p>")[0]
+    assert 'display="block"' in drawn.split("</p>")[1]
+
+
+def test_long_names_break_at_their_joints_and_stay_whole():
+    pytest.importorskip("latex2mathml")
+    text = "<p><code>tests/core/test_vem.py::test_a_step</code> <code>short</code></p>"
+    page = f"{text}<pre><code>a_b_c_d_e_f_g_h_i\n</code></pre>"
+    drawn = hooks().on_page_content(page)
+    assert drawn.replace("<wbr>", "") == page
+    assert "::<wbr>test_<wbr>a_<wbr>step" in drawn
+    assert "<wbr>" not in drawn.split("<pre>")[1]
+
+
+def test_nothing_is_fetched_from_elsewhere():
+    """No page, style or setting loads anything from another host."""
+    for path in [*PAGES, *(DOCS / "assets").iterdir(), ROOT / "mkdocs.yml"]:
+        assert not re.search(r"(src|@import|url\()\s*[=:]?\s*[\"'(]?https?://", path.read_text()), path
+    assert "font: false" in (ROOT / "mkdocs.yml").read_text()

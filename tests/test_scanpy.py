@@ -1,0 +1,179 @@
+"""gsppca.scanpy: the estimator's results, in scanpy's slots, through files and back."""
+
+from __future__ import annotations
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from gsppca import GSPPCA
+from gsppca.progress import listening
+from gsppca.scanpy import gsppca
+
+
+@pytest.fixture(scope="module")
+def pbmc():
+    """scanpy's bundled cells; X is scaled, raw holds the logarithms."""
+    sc = pytest.importorskip("scanpy")
+    original = sc.datasets.pbmc68k_reduced()
+    adata = ad.AnnData(original.raw.X.copy(), original.obs[["bulk_labels"]].copy(), original.var[[]].copy())
+    adata.layers["scaled"] = original.X
+    adata.var["listed"] = np.arange(adata.n_vars) % 3 > 0
+    return adata
+
+
+@pytest.fixture
+def adata(pbmc):
+    return pbmc.copy()
+
+
+def test_the_slots_hold_what_the_estimator_finds(adata):
+    model = GSPPCA(8).fit(adata.X)
+    assert gsppca(adata, 8) is None
+    np.testing.assert_array_equal(adata.var["gsppca"], model.support_)
+    np.testing.assert_array_equal(adata.var["gsppca_rank"], model.ranking_)
+    np.testing.assert_allclose(adata.var["gsppca_relevance"], model.relevance_)
+    np.testing.assert_allclose(adata.obsm["X_gsppca"], model.transform(adata.X))
+    np.testing.assert_allclose(adata.varm["gsppca"], model.components_.T)
+    stored = adata.uns["gsppca"]
+    np.testing.assert_allclose(stored["variance_ratio"], model.explained_variance_ratio_)
+    np.testing.assert_array_equal(stored["log_evidence"], model.evidence_path_.log_evidence)
+    assert stored["sizes"][stored["log_evidence"].argmax()] == stored["n_selected"] == model.n_selected_
+    assert stored["params"]["n_components"] == 8
+    assert "highly_variable" not in adata.var
+
+
+def test_scores_are_the_centred_data_times_the_loadings(adata):
+    gsppca(adata, 5, n_features_to_select=60, layer="scaled")
+    X = adata.layers["scaled"].astype(float)
+    np.testing.assert_allclose(adata.obsm["X_gsppca"], (X - X.mean(0)) @ adata.varm["gsppca"], atol=2e-3)
+    assert adata.obsm["X_gsppca"].dtype == np.float32
+    assert not adata.varm["gsppca"][~adata.var["gsppca"]].any()
+    assert adata.uns["gsppca"]["params"]["layer"] == "scaled"
+
+
+@pytest.mark.parametrize("as_column", [True, False])
+def test_a_mask_is_the_fit_of_its_genes(adata, as_column):
+    listed = adata.var["listed"].to_numpy()
+    alone = adata[:, listed].copy()
+    gsppca(alone, 6)
+    gsppca(adata, 6, mask_var="listed" if as_column else listed)
+    np.testing.assert_array_equal(adata.var["gsppca"][listed], alone.var["gsppca"])
+    assert not adata.var["gsppca"][~listed].any()
+    np.testing.assert_array_equal(adata.var["gsppca_rank"][listed], alone.var["gsppca_rank"])
+    assert adata.var.loc[~listed, ["gsppca_rank", "gsppca_relevance"]].isna().all(axis=None)
+    np.testing.assert_allclose(adata.obsm["X_gsppca"], alone.obsm["X_gsppca"])
+    assert not adata.varm["gsppca"][~listed].any()
+    assert adata.uns["gsppca"]["params"]["mask_var"] == ("listed" if as_column else "array")
+
+
+def test_copy_leaves_the_original_alone(adata):
+    result = gsppca(adata, 5, n_features_to_select=50, copy=True)
+    assert int(result.var["gsppca"].sum()) == 50
+    assert "gsppca" not in adata.var
+    assert not adata.obsm
+    assert not adata.uns
+
+
+def test_key_added_names_everything(adata):
+    gsppca(adata, 5, n_features_to_select=50, key_added="sparse")
+    assert list(adata.var) == ["listed", "sparse", "sparse_rank", "sparse_relevance"]
+    assert list(adata.obsm) == list(adata.varm) == list(adata.uns) == ["sparse"]
+
+
+def test_highly_variable_is_written_only_when_asked_and_then_scanpy_uses_it(adata):
+    sc = pytest.importorskip("scanpy")
+    gsppca(adata, 5, n_features_to_select=50, write_highly_variable=True)
+    np.testing.assert_array_equal(adata.var["highly_variable"], adata.var["gsppca"])
+    sc.pp.pca(adata, n_comps=5)
+    np.testing.assert_array_equal((adata.varm["PCs"] != 0).any(axis=1), adata.var["gsppca"])
+    # PCA of the selected genes is what the scores are, up to signs.
+    np.testing.assert_allclose(np.abs(adata.obsm["X_pca"]), np.abs(adata.obsm["X_gsppca"]), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2 data:UserWarning")
+@pytest.mark.parametrize("suffix", ["h5ad", "zarr"])
+def test_results_survive_a_file(adata, tmp_path, suffix):
+    gsppca(adata, 5, mask_var="listed", size_prior=lambda size: -0.1 * size, random_state=np.random.RandomState(0))
+    path = tmp_path / f"cells.{suffix}"
+    if suffix == "h5ad":
+        adata.write_h5ad(path)
+        back = ad.read_h5ad(path)
+    else:
+        adata.write_zarr(path)
+        back = ad.read_zarr(path)
+    pd.testing.assert_frame_equal(back.var, adata.var)
+    np.testing.assert_array_equal(back.obsm["X_gsppca"], adata.obsm["X_gsppca"])
+    np.testing.assert_array_equal(back.varm["gsppca"], adata.varm["gsppca"])
+    assert set(back.uns["gsppca"]) == set(adata.uns["gsppca"])
+    assert back.uns["gsppca"]["params"] == adata.uns["gsppca"]["params"]
+    assert back.uns["gsppca"]["n_selected"] == adata.uns["gsppca"]["n_selected"]
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("mask", [None, "listed"])
+def test_a_backed_file_gives_the_same(adata, tmp_path, monkeypatch, dense, mask):
+    monkeypatch.setattr("gsppca.scanpy.BLOCK_ROWS", 300)
+    if dense:
+        adata.X = adata.X.toarray()
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    gsppca(adata, 6, mask_var=mask)
+    backed = ad.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    heard = []
+    with listening(lambda event: heard.append((event.step, event.done))):
+        gsppca(backed, 6, mask_var=mask)
+    assert backed.isbacked
+    assert [done for step, done in heard if step == "reading the file"] == [300, 600, 700]
+    pd.testing.assert_frame_equal(backed.var, adata.var)
+    np.testing.assert_allclose(backed.obsm["X_gsppca"], adata.obsm["X_gsppca"], atol=1e-5)
+    with pytest.raises(ValueError, match=r"copy=True is not possible .* adata.to_memory\(\)"):
+        gsppca(backed, 6, copy=True)
+    backed.file.close()
+
+
+def test_dense_and_sparse_agree(adata):
+    dense = adata.copy()
+    dense.X = adata.X.toarray()
+    gsppca(adata, 6)
+    gsppca(dense, 6)
+    pd.testing.assert_frame_equal(adata.var, dense.var)
+
+
+def test_permuting_genes_permutes_the_answer(adata):
+    shuffled = adata[:, np.random.default_rng(0).permutation(adata.n_vars)].copy()
+    gsppca(adata, 6)
+    gsppca(shuffled, 6)
+    assert set(adata.var_names[adata.var["gsppca"]]) == set(shuffled.var_names[shuffled.var["gsppca"]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"layer": "counts"}, r"layer must be one of \['scaled'\], got 'counts'"),
+        ({"mask_var": "highly_variable"}, "mask_var must be a column of adata.var"),
+        ({"mask_var": [0, 1, 2]}, "one boolean for each of the 765 genes, got dtype int64"),
+        ({"mask_var": [True, False]}, r"got dtype bool and shape \(2,\)"),
+        ({"key_added": "a/b"}, "key_added must be a name without '/'"),
+        ({"key_added": 3}, "key_added must be a name"),
+        ({"n_features_to_select": 766}, "n_features_to_select must be"),
+    ],
+)
+def test_wrong_arguments_are_named(adata, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        gsppca(adata, 5, **arguments)
+    assert list(adata.var) == ["listed"]
+
+
+def test_a_missing_value_is_named_by_its_gene(adata):
+    adata.layers["scaled"][3, adata.var_names.get_loc("CD79A")] = np.nan
+    with pytest.raises(ValueError, match=r"NaN: .* row 3, .*'CD79A'"):
+        gsppca(adata, 5, layer="scaled")
+
+
+def test_what_is_no_annotated_data_is_refused():
+    with pytest.raises(TypeError, match=r"adata must be an AnnData, got csr_array"):
+        gsppca(sparse.eye_array(5, format="csr"))
+    with pytest.raises(ValueError, match=r"adata\.X is empty"):
+        gsppca(ad.AnnData(obs=pd.DataFrame(index=["a", "b"]), var=pd.DataFrame(index=["c", "d"])))
