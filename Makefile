@@ -5,11 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-<<<<<<< HEAD
-.PHONY: demo test lint types unit docs gallery browser bench install format clean
-=======
-.PHONY: demo test lint types unit bench experiments install format clean
->>>>>>> repro
+.PHONY: demo test lint types unit docs gallery browser bench experiments install format clean
 
 demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
 	$(BIN)/python examples/demo.py demo

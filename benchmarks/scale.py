@@ -271,7 +271,7 @@ def scheduling(folder: Path) -> tuple[str, str]:
             rows.append([n_blocks, *(f"{1e3 * value / 3 / n_blocks:.2f}" for value in (wall, ours, workers))])
             report(rows[-1])
     return (
-        "## What a block costs by itself\n\nMilliseconds for a block and a pass, of blocks of 20 x 600, on two workers.",
+        "## What a block costs by itself\n\nMilliseconds for a block and a pass, blocks of 20 x 600, on two workers.",
         table(["blocks", "wall", "CPU, client and scheduler", "CPU, workers"], rows),
     )
 

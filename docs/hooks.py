@@ -15,6 +15,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
 TABLES = ROOT / "benchmarks" / "results"
+RESULTS = ROOT / "results"
 FORMULA = re.compile(
     r'<span class="arithmatex">\\\((?P<inline>.*?)\\\)</span>'
     r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
@@ -24,14 +25,17 @@ LONG_NAME = re.compile(r"<code>([\w./:]{16,})</code>")
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Publish benchmarks/results/NAME.md as the page benchmarks/NAME.md."""
+    """Publish benchmarks/results/NAME.md as the page benchmarks/NAME.md, and the page of the experiments as it is."""
     for table in sorted(TABLES.glob("*.md")):
         files.append(File.generated(config, f"benchmarks/{table.name}", abs_src_path=str(table)))
+    for result in (RESULTS / "index.html", *sorted(RESULTS.glob("*.csv"))):
+        files.append(File.generated(config, f"results/{result.name}", abs_src_path=str(result)))
     return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let links to the benchmark tables, right in the repository, be right on the site too."""
+    """Let links to tables and results, right in the repository, be right on the site too."""
+    markdown = markdown.replace("(../results/README.md)", "(results/index.html)")
     return markdown.replace("(../benchmarks/results/", "(benchmarks/")
 
 

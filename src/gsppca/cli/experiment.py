@@ -8,8 +8,17 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+_EXAMPLES = """
+    gsppca experiment list
+    gsppca experiment run noise-range --jobs 4
+    gsppca experiment run all --quick
+    gsppca experiment report
+"""
+
 app = App(
-    name="experiment", help="Rerun the tables and figures of the paper, with your own methods and data beside them."
+    name="experiment",
+    help="Rerun the tables and figures of the paper, with your own methods and data beside them.",
+    help_epilogue=f"Examples:\n{_EXAMPLES}",
 )
 
 DEFAULT_OUT = Path("results")
@@ -71,6 +80,7 @@ def run(
     out
         Folder of the tables.
     """
+    from gsppca.cli.errors import INTERRUPTED
     from gsppca.cli.experiment_progress import shown_progress
     from gsppca.experiments import Plan, experiment_names, get_experiment, run_experiment
 
@@ -82,7 +92,11 @@ def run(
             if name == "all" and experiment.needs_data and DATA_VARIABLE not in os.environ:
                 say(f"{one}: skipped, for {DATA_VARIABLE} is not set; it names the directory of the real data")
                 continue
-            done = run_experiment(experiment, str(folder), plan, jobs=jobs, engine=engine)
+            try:
+                done = run_experiment(experiment, str(folder), plan, jobs=jobs, engine=engine)
+            except KeyboardInterrupt:
+                say(f"{one}: interrupted; rows so far are in {folder}, and the same command goes on from there")
+                raise SystemExit(INTERRUPTED) from None
             say(f"{one}: {done.done} runs done, {done.found} found done, rows in {folder / (one + '.csv')}")
 
 

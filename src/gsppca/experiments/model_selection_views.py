@@ -12,7 +12,9 @@ from gsppca.experiments.paper import notes_of, printed
 from gsppca.experiments.simulated import SimulatedGrid
 from gsppca.experiments.spec import Claim, Table, verdict
 
-PRINTED_ROWS = {"spca": "SPCA", "sspca": "SSPCA", "gsppca-paper": "GSPPCA"}
+# The paper's own row is compared with its printed start of alpha, {0.1, 1, 10}.
+PRINTED_START, OUR_START = "gsppca-absolute-grid", "gsppca-paper"
+PRINTED_ROWS = {"spca": "SPCA", "sspca": "SSPCA", PRINTED_START: "GSPPCA"}
 
 
 class ModelSelectionViews(SimulatedGrid):
@@ -38,10 +40,7 @@ class ModelSelectionViews(SimulatedGrid):
             if name not in part.index.get_level_values("method"):
                 continue
             ours = part.loc[name]
-            cells = [
-                f"{ours.loc[n, 'mean']:.1f} ± {ours.loc[n, 'std']:.1f}" if n in ours.index else "" for n in self.samples
-            ]
-            lines.append([label_of(name), *cells, _count(ours["size"])])
+            lines.append([_label(name), *self._cells(ours), _count(ours["size"])])
             if name in PRINTED_ROWS:
                 row = paper[PRINTED_ROWS[name]]
                 both = zip(row["mean"], row["sd"], strict=True)
@@ -49,6 +48,11 @@ class ModelSelectionViews(SimulatedGrid):
         diagonal, rho = setting
         title = f"F-score × 100, mean ± standard deviation: diagonal {diagonal:g}, rho {rho:g}"
         return Table(title, ["method", *(f"n = {n}" for n in self.samples), "data sets"], lines)
+
+    def _cells(self, ours: Any) -> list[str]:
+        """Mean and standard deviation per n; nothing where there are no rows yet."""
+        rows = (ours.loc[n] if n in ours.index else None for n in self.samples)
+        return ["" if row is None else f"{row['mean']:.1f} ± {row['std']:.1f}" for row in rows]
 
     def distances(self, means: Any) -> Any:
         """Mean absolute difference from each printed row, per setting; and over the three rows."""
@@ -77,7 +81,8 @@ class ModelSelectionViews(SimulatedGrid):
         """Closest setting, printed setting, sweep, variants."""
         means = self.means(rows)
         known = set(rows.method) - set(self.variants)
-        names = [*PRINTED_ROWS, *sorted(known - set(PRINTED_ROWS))]
+        others = known - set(PRINTED_ROWS) - {OUR_START}
+        names = [*PRINTED_ROWS, OUR_START, *sorted(others)]
         tables = [self._setting(means, self.closest, names)]
         if self.printed_setting in means.index.droplevel(["method", "n"]):
             tables.append(self._setting(means, self.printed_setting, names))
@@ -88,7 +93,7 @@ class ModelSelectionViews(SimulatedGrid):
                 [
                     f"{diagonal:g}",
                     f"{rho:g}",
-                    *(f"{value:.1f}" for value in row),
+                    *("" if np.isnan(value) else f"{value:.1f}" for value in row),
                     "closest" if (diagonal, rho) == best else "",
                 ]
                 for (diagonal, rho), row in zip(distances.index, distances.to_numpy(), strict=True)
@@ -100,16 +105,12 @@ class ModelSelectionViews(SimulatedGrid):
 
     def _variants_table(self, means: Any) -> list[Table]:
         part = means.loc[self.closest]
-        shown = [name for name in ("gsppca-paper", *self.variants) if name in part.index.get_level_values("method")]
+        shown = [
+            name for name in (PRINTED_START, OUR_START, *self.variants) if name in part.index.get_level_values("method")
+        ]
         if len(shown) < 2:
             return []
-        lines = [
-            [
-                label_of(name),
-                *(f"{part.loc[(name, n), 'mean']:.1f} ± {part.loc[(name, n), 'std']:.1f}" for n in self.samples),
-            ]
-            for name in shown
-        ]
+        lines = [[_label(name), *self._cells(part.loc[name])] for name in shown]
         row = printed(self.place)["GSPPCA"]
         lines.append(["paper", *(f"{mean:g} ± {sd:g}" for mean, sd in zip(row["mean"], row["sd"], strict=True))])
         title = "What the paper leaves open in GSPPCA (diagonal {:g}, rho {:g})".format(*self.closest)
@@ -131,7 +132,7 @@ class ModelSelectionViews(SimulatedGrid):
                 markersize=4,
                 linewidth=1.3,
                 capsize=2,
-                label=label_of(name),
+                label=_label(name),
             )
             if name in PRINTED_ROWS:
                 axis.plot(
@@ -152,7 +153,7 @@ class ModelSelectionViews(SimulatedGrid):
         """Sentences of section 3.3, at the closest setting."""
         part = self.means(rows).loc[self.closest]["mean"]
         paper, claims = printed(self.place), []
-        ours, spca = part.loc["gsppca-paper"], part.loc["spca"]
+        ours, spca = part.loc[PRINTED_START], part.loc["spca"]
         sspca = part.loc["sspca"] if "sspca" in part.index.get_level_values("method") else ours.iloc[:0]
         both = ours.index.intersection(sspca.index)
         margin = min((ours - spca).min(), (sspca - spca[sspca.index]).min() if len(sspca) else np.inf)
@@ -242,6 +243,10 @@ class ModelSelectionViews(SimulatedGrid):
             "; ".join(away.values()),
             "",
         )
+
+
+def _label(name: str) -> str:
+    return "GSPPCA, start relative to the data" if name == OUR_START else label_of(name)
 
 
 def _count(sizes: Any) -> str:

@@ -83,7 +83,7 @@ class Pathways(Experiment):
 
     def figure(self, rows: Any) -> Any:
         """Enrichment over the number of genes."""
-        figure, (axis,) = new_figure(1, 1, width=6)
+        figure, (axis,) = new_figure(1, 1)
         paper = printed("table-5")
         for i, (method, part) in enumerate(rows[rows.choice == FIXED].groupby("method")):
             axis.plot(
@@ -103,7 +103,7 @@ class Pathways(Experiment):
                     label=f"{label_of(method)}, paper (VDX)",
                 )
         axis.set(xlabel="number of genes", ylabel="enriched pathways, %")
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
         return figure
 
     def claims(self, rows: Any) -> list[Claim]:

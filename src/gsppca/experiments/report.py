@@ -23,7 +23,8 @@ INTRODUCTION = (
     "Every table and figure of Bouveyron, Latouche & Mattei, “Bayesian variable selection for globally sparse "
     "probabilistic PCA”, computed anew with this library and its own implementations of the competitors. The paper's "
     "figures stand beside ours. Each claim of the paper gets a plain verdict, and the test that was applied is "
-    "stated. GSPPCA means the paper's procedure here: variational EM ranking, noiseless evidence, median noise."
+    "stated. GSPPCA means the paper's procedure here: variational EM ranking, noiseless evidence, median noise, "
+    "and a start of alpha relative to the scale of the data unless the printed start is named."
 )
 REPRODUCE = "gsppca experiment run {name}"
 
