@@ -96,7 +96,7 @@ class ModelSelection(ModelSelectionViews):
         setting = (cell["diagonal"], cell["rho"])
         full = self.n_runs if setting in (CLOSEST, PRINTED) else SWEEP_RUNS
         if method == "sspca":
-            fewer = {CLOSEST: CLOSEST_RUNS_SSPCA, PRINTED: PRINTED_RUNS_SSPCA}
+            fewer: dict[Any, int] = {CLOSEST: CLOSEST_RUNS_SSPCA, PRINTED: PRINTED_RUNS_SSPCA}
             full = min(full, fewer.get(setting, SWEEP_RUNS_SSPCA))
         return plan.seeds(full, quick=1)
 
