@@ -8,6 +8,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import label_of
+from gsppca.experiments.model_selection_sweep import sweep_table
 from gsppca.experiments.paper import notes_of, printed
 from gsppca.experiments.simulated import SimulatedGrid
 from gsppca.experiments.spec import Claim, Table, verdict
@@ -54,29 +55,6 @@ class ModelSelectionViews(SimulatedGrid):
         rows = (ours.loc[n] if n in ours.index else None for n in self.samples)
         return ["" if row is None else f"{row['mean']:.1f} ± {row['std']:.1f}" for row in rows]
 
-    def distances(self, means: Any) -> Any:
-        """Mean absolute difference from each printed row, per setting; and over the three rows."""
-        import pandas as pd
-
-        paper, found = printed(self.place), {}
-        for setting, part in means.groupby(level=["diagonal", "rho"]):
-            row = {}
-            for name, title in PRINTED_ROWS.items():
-                theirs = dict(zip(paper["n"], paper[title]["mean"], strict=True))
-                ours = (
-                    part["mean"].xs(name, level="method").droplevel(["diagonal", "rho"])
-                    if name in part.index.get_level_values("method")
-                    else None
-                )
-                row[title] = (
-                    np.nan
-                    if ours is None
-                    else float(np.mean([abs(ours[n] - theirs[n]) for n in ours.index if n in theirs]))
-                )
-            found[setting] = row
-        table = pd.DataFrame.from_dict(found, orient="index")
-        return table.assign(all=table.mean(axis=1, skipna=False)).sort_index()
-
     def summary(self, rows: Any) -> list[Table]:
         """Closest setting, printed setting, sweep, variants."""
         means = self.means(rows)
@@ -86,20 +64,7 @@ class ModelSelectionViews(SimulatedGrid):
         tables = [self._setting(means, self.closest, names)]
         if self.printed_setting in means.index.droplevel(["method", "n"]):
             tables.append(self._setting(means, self.printed_setting, names))
-        distances = self.distances(means)
-        if len(distances) > 2:
-            best = distances["all"].idxmin()
-            lines = [
-                [
-                    f"{diagonal:g}",
-                    f"{rho:g}",
-                    *("" if np.isnan(value) else f"{value:.1f}" for value in row),
-                    "closest" if (diagonal, rho) == best else "",
-                ]
-                for (diagonal, rho), row in zip(distances.index, distances.to_numpy(), strict=True)
-            ]
-            columns = ["diagonal", "rho", *(f"{title} row" for title in PRINTED_ROWS.values()), "mean of the three", ""]
-            tables.append(Table("Sweep: mean absolute difference from the printed rows, F-score × 100", columns, lines))
+        tables += sweep_table(rows, self.place, PRINTED_ROWS)
         tables += self._variants_table(means)
         return tables
 
