@@ -119,10 +119,11 @@ class GloballySparseBase(BaseEstimator):
         imputation = self._impute(X) if self.missing == "impute" else None
         frame = self._frame_of(X if imputation is None else imputation.inflated())
         wanted = self._wanted_size(frame.data.n_features)
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, frame.data)
         n_components = self._resolve_n_components(frame, settings)
         noise = self._resolve_noise(frame, n_components, settings)
         self._say(1, f"{frame.data.n_features} columns that vary, {n_components} components, noise variance {noise}")
-        ranked = self._rank(frame, n_components, noise, settings)
+        ranked = self._rank(frame, n_components, noise, settings, checkpoint)
         search = self._search(frame, n_components, noise, settings, wanted if ranked.size is None else ranked.size)
         found = search.best_of(ranked.rankings, settings.refine and ranked.size is None)
         self._say(1, f"ranking {found.ranking.name!r}, {len(found.path.sizes)} sizes: {found.size} selected")
@@ -234,7 +235,14 @@ class GloballySparseBase(BaseEstimator):
             )
         return fit
 
-    def _rank(self, frame: Frame, n_components: int, noise: float | str, settings: Settings) -> Ranked:
+    def _rank(
+        self,
+        frame: Frame,
+        n_components: int,
+        noise: float | str,
+        settings: Settings,
+        checkpoint: Checkpoint | None,
+    ) -> Ranked:
         """Rank the variables, in one or several ways."""
         if self.n_features_to_select == "fdr":
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -243,7 +251,6 @@ class GloballySparseBase(BaseEstimator):
             return r2_ranking(frame, n_components, float(self.min_r2))
         if settings.ranking == "noise-path":
             return noise_path_rankings(frame, n_components, own_noise=noise == "own", several=settings.joint)
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, frame.ranked)
         start = noise if frame.ranked is frame.data else None
         return vem_ranking(self._relax(frame.ranked, n_components, start, checkpoint), frame.ranked.column_squares)
 

@@ -175,7 +175,7 @@ def test_relevance_path(model, ax):
 
 
 def test_relevance_path_needs_one(model):
-    with pytest.raises(ValueError, match=r"ranking='vem'. Fit it with ranking='noise-path'"):
+    with pytest.raises(ValueError, match=r"ranking='auto'. Fit it with ranking='noise-path'"):
         plot_relevance_path(model)
     with pytest.raises(ValueError, match=r"relevance must have one row per level, 2, .* got shape \(3, 4\)"):
         RelevancePathDisplay([1, 2], np.zeros((3, 4)))

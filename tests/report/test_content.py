@@ -123,7 +123,7 @@ def test_what_is_misaligned_is_named(factor_data):
 
 def test_inclusion_probabilities_are_shown_when_the_model_has_them(factor_data):
     model = GSPPCA(3).fit(factor_data(0)[0])
-    assert collect(model).inclusion is None
+    np.testing.assert_array_equal(collect(model).inclusion, model.inclusion_probability_[np.argsort(model.ranking_)])
     model.inclusion_probability_ = np.linspace(0, 1, 25)
     np.testing.assert_array_equal(collect(model).inclusion, np.linspace(0, 1, 25)[np.argsort(model.ranking_)])
 

@@ -98,10 +98,11 @@ class ModelOptions:
     def model(self) -> GSPPCA:
         """Make the model, and refuse parameters that no data could make right: before a large file is read."""
         from gsppca import GSPPCA
+        from gsppca.settings import resolved_settings
 
         try:
             model = GSPPCA().set_params(**self.parameters())
-            model._check_parameters()
+            resolved_settings(model)
         except ValueError as error:
             raise UsageError(in_options(str(error))) from error
         return model
