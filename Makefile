@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint types unit docs gallery browser bench experiments install format clean
+.PHONY: demo test lint types unit cluster docs gallery browser bench experiments install format clean
 
 demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
 	$(BIN)/python examples/demo.py demo
@@ -22,6 +22,9 @@ types: $(VENV)/.test
 unit: $(VENV)/.test
 	$(BIN)/pytest -n auto --dist loadgroup
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -q tests -k check_array_api_input  # skipped by scikit-learn without this variable
+
+cluster: $(VENV)/.test  ## tests that start dask clusters and kill their processes
+	GSPPCA_CLUSTER=1 $(BIN)/pytest -q tests/test_distributed.py
 
 docs: $(VENV)/.test  ## the site, in build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

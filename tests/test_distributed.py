@@ -21,7 +21,12 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 # What a dying cluster says on its way down is not ours to judge.
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.xdist_group("cluster"),  # one cluster at a time
+    # They kill processes and wait for clusters, and once waited for ever beside other work: run by `make cluster`.
+    pytest.mark.skipif("GSPPCA_CLUSTER" not in os.environ, reason="GSPPCA_CLUSTER is not set: no clusters are started"),
+]
 
 
 def make_block(number, height, p, seconds, block_id=None):
