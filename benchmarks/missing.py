@@ -36,7 +36,7 @@ def main() -> None:
             means = np.where(missing, np.nanmean(holes, axis=0), data.X)
             fewer = data.X[: round((1 - SHARE) * len(data.X))]
             candidates = (data.X, fitted.inflated(), fitted.X, means, fewer)
-            supports = [GSPPCA(data.n_components, tol=1e-5).fit(X).support_ for X in candidates]
+            supports = [GSPPCA(data.n_components, evidence="noiseless", tol=1e-5).fit(X).support_ for X in candidates]
             scores.append([100 * f_score(support, data.support) for support in supports])
         mean = np.mean(scores, axis=0)
         lost = np.diff(np.array(scores)[:, :2], axis=1).ravel()

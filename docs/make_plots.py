@@ -43,7 +43,7 @@ def frequencies(X: np.ndarray, n_components: int, rounds: int = 50) -> np.ndarra
     rng = np.random.default_rng(0)
     counts = np.zeros(X.shape[1])
     for _ in range(rounds):
-        counts += GSPPCA(n_components).fit(X[rng.permutation(len(X))[: len(X) // 2]]).support_
+        counts += GSPPCA(n_components, evidence="noiseless").fit(X[rng.permutation(len(X))[: len(X) // 2]]).support_
     return counts / rounds
 
 
@@ -52,7 +52,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images" / "plots")
     folder.mkdir(parents=True, exist_ok=True)
     images, _ = load_digits(return_X_y=True)
-    digits = GSPPCA().fit(images)
+    digits = GSPPCA(evidence="noiseless").fit(images)
     save(folder, "evidence", lambda ax: plot_evidence(digits, ax))
     save(folder, "relevance", lambda ax: plot_relevance(digits, ax))
     save(folder, "image", lambda ax: plot_image(digits, (8, 8), ax), (3.4, 3.4))
@@ -60,7 +60,7 @@ def main() -> None:
 
     wine = load_wine()
     cultivars = wine.target_names[wine.target]
-    model = GSPPCA(3, scale=True, n_features_to_select=8).fit(wine.data)
+    model = GSPPCA(3, evidence="noiseless", scale=True, n_features_to_select=8).fit(wine.data)
     names = list(wine.feature_names)
     save(
         folder,
@@ -72,7 +72,7 @@ def main() -> None:
     noisy = make_introductory(n_samples=60, noise_variance=1.0, random_state=3)
     often = frequencies(noisy.X, 5)
     save(folder, "stability", lambda ax: plot_stability(often, ax, selected=noisy.support, threshold=0.8), (4.8, 4.8))
-    path = GSPPCA(5, ranking="noise-path").fit(noisy.X)
+    path = GSPPCA(5, evidence="noiseless", ranking="noise-path").fit(noisy.X)
     save(folder, "relevance_path", lambda ax: plot_relevance_path(path, ax))
 
 

@@ -80,12 +80,12 @@ def test_values_that_can_be_held_are_fine(Estimator, X, factor):
 def test_a_huge_column_is_no_lack_of_noise(Estimator, X):
     X = X.copy()
     X[:, 3] *= 1e6
-    assert Estimator(2).fit(X).support_[3]
+    assert Estimator(2, evidence="noiseless").fit(X).support_[3]
 
 
 def test_a_slab_rate_far_from_the_data(Estimator, X):
     with pytest.raises(ValueError, match=r"slab_rate must be within a factor of 1e6 of .*, got 1e\+300"):
-        Estimator(3, slab_rate=1e300).fit(X)
+        Estimator(3, evidence="noiseless", slab_rate=1e300).fit(X)
 
 
 def test_a_size_prior_that_returns_no_number(Estimator, X):
@@ -167,7 +167,7 @@ def test_no_noise_left_for_the_estimate(Estimator):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 10))
     with pytest.raises(ValueError, match=r"noise_variance='ml' estimates that there is no noise.*fewer components"):
-        Estimator(2, noise_variance="ml").fit(X)
+        Estimator(2, evidence="noiseless", noise_variance="ml").fit(X)
 
 
 def test_new_data_must_have_the_columns_of_fit(Estimator, X):

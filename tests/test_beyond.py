@@ -129,7 +129,7 @@ def test_the_paths_are_told(data):
     assert path.relevance.shape == (len(path.levels), 200)
     assert model.bounds_ is None
     assert model.evidence_path_.dimensions is not None
-    assert GSPPCA(10).fit(data.X).relevance_path_ is None
+    assert GSPPCA(10, evidence="noiseless").fit(data.X).relevance_path_ is None
 
 
 def test_another_size_can_be_chosen_even_one_that_was_not_evaluated(data):
@@ -155,11 +155,11 @@ def test_models_are_saved_with_all_of_it(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"refine": True}, "refine=True needs evidence='joint'"),
+        ({"evidence": "noiseless", "refine": True}, "refine=True needs evidence='joint'"),
         ({"refine": "yes"}, "refine must be one of 'auto'"),
         ({"evidence": "joint", "noise_variance": 2.0}, "estimates it with every support"),
-        ({"evidence": "joint", "noise_variance": "ml"}, "noise_variance must be one of 'auto', 'profile', 'own'"),
-        ({"noise_variance": "own"}, "noise_variance must be one of"),
+        ({"evidence": "joint", "noise_variance": "ml"}, "noise_variance must be 'auto', 'profile' .* or 'own'"),
+        ({"evidence": "noiseless", "noise_variance": "own"}, "noise_variance must be one of"),
         ({"n_features_to_select": "fdr", "ranking": "vem"}, "ranking='vem' runs none"),
         ({"n_features_to_select": "fdr", "fdr": 0}, "fdr must be a number above 0"),
         ({"n_draws": 0}, "n_draws must be an integer"),

@@ -53,8 +53,8 @@ def save_always(monkeypatch):
 @pytest.mark.parametrize("n_products", [2, 6, 9, 10, 11, 25])
 def test_a_fit_that_died_ends_with_the_same_bits(factor_data, tmp_path, monkeypatch, parameters, n_products):
     X, _ = factor_data(0, n=100, p=40)
-    wanted = GSPPCA(3, tol=1e-8, **parameters).fit(X)
-    model = GSPPCA(3, tol=1e-8, checkpoint=tmp_path / "state.npz", **parameters)
+    wanted = GSPPCA(3, evidence="noiseless", tol=1e-8, **parameters).fit(X)
+    model = GSPPCA(3, evidence="noiseless", tol=1e-8, checkpoint=tmp_path / "state.npz", **parameters)
     with monkeypatch.context() as context:
         die_after(context, n_products)
         with pytest.raises(DiedError):
@@ -70,7 +70,7 @@ def test_a_fit_that_died_ends_with_the_same_bits(factor_data, tmp_path, monkeypa
 
 def test_a_finished_fit_costs_no_iteration(factor_data, tmp_path, monkeypatch):
     X, _ = factor_data(0)
-    model = GSPPCA(2, checkpoint=str(tmp_path / "state.npz")).fit(X)
+    model = GSPPCA(2, evidence="noiseless", checkpoint=str(tmp_path / "state.npz")).fit(X)
     before = {name: getattr(model, name) for name in NAMES}
     count = die_after(monkeypatch, 0)
     model.fit(X)
@@ -85,9 +85,9 @@ def test_the_spectrum_is_not_computed_again(tmp_path, monkeypatch):
     X = rng.standard_normal((700, 650))
     X[:, ::9] += rng.standard_normal((700, 2)) @ rng.standard_normal((2, len(range(0, 650, 9))))
     path = tmp_path / "state.npz"
-    wanted = GSPPCA(checkpoint=path, noise_variance="ml").fit(X)
+    wanted = GSPPCA(evidence="noiseless", checkpoint=path, noise_variance="ml").fit(X)
     monkeypatch.setattr("gsppca.core.spectrum.krylov_pairs", lambda product, p, *_: pytest.fail(f"again, of order {p}"))
-    again = GSPPCA(checkpoint=path, noise_variance="ml").fit(X)
+    again = GSPPCA(evidence="noiseless", checkpoint=path, noise_variance="ml").fit(X)
     same(again, wanted)
 
 
@@ -104,25 +104,25 @@ def test_the_spectrum_is_not_computed_again(tmp_path, monkeypatch):
 )
 def test_a_file_of_another_fit_is_refused(factor_data, tmp_path, change, message):
     X, _ = factor_data(0)
-    model = GSPPCA(2, checkpoint=tmp_path / "state.npz").fit(X)
+    model = GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "state.npz").fit(X)
     with pytest.raises(ValueError, match=rf"(?s)is not of this fit: .*({message}).*Delete the file"):
         model.set_params(**change).fit(X)
 
 
 def test_files_that_are_no_checkpoint_are_refused(factor_data, tmp_path):
     X, _ = factor_data(0)
-    model = GSPPCASelector(2, checkpoint=tmp_path / "state.npz").fit(X)
+    model = GSPPCASelector(2, evidence="noiseless", checkpoint=tmp_path / "state.npz").fit(X)
     with pytest.raises(ValueError, match=r"the columns of its data have other variances"):
         model.fit(X + np.eye(len(X), X.shape[1]))
     with pytest.raises(ValueError, match=r"its data has the shape \(40, 25\), and this \(39, 25\)"):
         model.fit(X[1:])
     (tmp_path / "text").write_text("not an archive")
     with pytest.raises(ValueError, match="it cannot be read"):
-        GSPPCA(2, checkpoint=tmp_path / "text").fit(X)
+        GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "text").fit(X)
     with pytest.raises(ValueError, match="in a folder that does not exist"):
-        GSPPCA(2, checkpoint=tmp_path / "missing" / "state.npz").fit(X)
+        GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "missing" / "state.npz").fit(X)
     with pytest.raises(ValueError, match="checkpoint must be None or a path, got 3"):
-        GSPPCA(2, checkpoint=3).fit(X)
+        GSPPCA(2, evidence="noiseless", checkpoint=3).fit(X)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
@@ -141,7 +141,8 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
             time.sleep(float(sys.argv[2]))
             return product(self, axes)
         Matrix.gram_product = slow
-        model = GSPPCA(3, tol=1e-9, checkpoint=sys.argv[1] + "/state.npz").fit(np.load(sys.argv[1] + "/X.npy"))
+        model = GSPPCA(3, evidence="noiseless", tol=1e-9, checkpoint=sys.argv[1] + "/state.npz")
+        model.fit(np.load(sys.argv[1] + "/X.npy"))
         np.savez(sys.argv[1] + "/result.npz", relevance=model.relevance_, bounds=model.bounds_, n_iter=model.n_iter_)
         """
     )
@@ -161,7 +162,7 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
     assert not (tmp_path / "result.npz").exists()
     subprocess.run([*command, "0"], check=True)
     with np.load(tmp_path / "result.npz") as found:
-        wanted = GSPPCA(3, tol=1e-9).fit(X)
+        wanted = GSPPCA(3, evidence="noiseless", tol=1e-9).fit(X)
         np.testing.assert_array_equal(found["bounds"], wanted.bounds_)
         np.testing.assert_array_equal(found["relevance"], wanted.relevance_)
         assert found["n_iter"] == wanted.n_iter_
@@ -173,7 +174,7 @@ def test_a_model_with_a_checkpoint_is_saved_and_pickled(factor_data, tmp_path):
     import gsppca
 
     X, _ = factor_data(0)
-    model = GSPPCA(2, checkpoint=tmp_path / "state.npz").fit(X)
+    model = GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "state.npz").fit(X)
     loaded = gsppca.load(model.save(tmp_path / "model.json"))
     assert loaded.checkpoint == str(tmp_path / "state.npz")
     same(loaded, model)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import joblib
 import numpy as np
@@ -33,9 +32,9 @@ BOTH = [GSPPCA, GSPPCASelector]
     [
         GSPPCA(),
         GSPPCASelector(),
-        GSPPCA(1, scale=True, init="random"),
-        GSPPCASelector(1, noise_variance="ml"),
         GSPPCA(evidence="joint"),
+        GSPPCA(1, evidence="noiseless", scale=True, init="random"),
+        GSPPCASelector(1, evidence="noiseless", noise_variance="ml"),
         GSPPCASelector(n_features_to_select="fdr", random_state=0),
     ]
 )
@@ -59,8 +58,9 @@ def test_the_true_variables_are_found(data, fitted):
     assert fitted.n_selected_ == 8
 
 
-def test_fit_is_the_line_of_its_stages(data, fitted):
+def test_fit_is_the_line_of_its_stages(data):
     X, _ = data
+    fitted = GSPPCA(3, evidence="noiseless").fit(X)
     noise = estimate_noise_variance(X, 3, "median")
     relaxed = relaxed_vem(X, 3, noise_variance=noise)
     order = np.argsort(fitted.ranking_)
@@ -238,8 +238,10 @@ def test_standardising_is_what_a_standard_scaler_does(data):
 def test_scaling_for_the_ranking_only(data):
     X, _ = data
     X = X * np.geomspace(1, 10, 30)
-    model = GSPPCA(3, scale="ranking").fit(X)
-    np.testing.assert_allclose(model.relevance_, GSPPCA(3, scale=True).fit(X).relevance_, atol=1e-12)
+    model = GSPPCA(3, evidence="noiseless", scale="ranking").fit(X)
+    np.testing.assert_allclose(
+        model.relevance_, GSPPCA(3, evidence="noiseless", scale=True).fit(X).relevance_, atol=1e-12
+    )
     order = np.argsort(model.ranking_)
     path = evidence_path(X, order, 3, estimate_noise_variance(X, 3))
     np.testing.assert_allclose(model.evidence_path_.log_evidence, path.log_evidence, rtol=1e-12)
@@ -255,7 +257,7 @@ def test_numpy_booleans_are_booleans(data, fitted):
 @pytest.mark.parametrize("noise", ["median", "ml", "bias_corrected", "profile", 0.09])
 def test_noise_estimators(data, noise):
     X, support = data
-    model = GSPPCA(3, noise_variance=noise).fit(X)
+    model = GSPPCA(3, evidence="noiseless", noise_variance=noise).fit(X)
     np.testing.assert_array_equal(model.support_, support)
     np.testing.assert_allclose(model.noise_variance_, 0.09, rtol=0.3)
     if noise == "profile":
@@ -265,17 +267,19 @@ def test_noise_estimators(data, noise):
 def test_the_random_start_needs_no_svd(data, monkeypatch):
     X, support = data
     monkeypatch.setattr("gsppca.stages.leading_spectrum", lambda *_: pytest.fail("an SVD"))
-    model = GSPPCASelector(3, init="random", random_state=0).fit(X)
+    model = GSPPCASelector(3, evidence="noiseless", init="random", random_state=0).fit(X)
     np.testing.assert_array_equal(model.support_, support)
-    again = GSPPCASelector(3, init="random", random_state=0).fit(X)
+    again = GSPPCASelector(3, evidence="noiseless", init="random", random_state=0).fit(X)
     np.testing.assert_array_equal(model.relevance_, again.relevance_)
 
 
-def test_size_priors_move_the_choice(data):
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
+@pytest.mark.parametrize(("evidence", "least"), [("noiseless", 1), ("joint", 2)])
+def test_size_priors_move_the_choice(data, evidence, least):
     X, _ = data
-    assert GSPPCA(3, size_prior=lambda k: -1e6 * k).fit(X).n_selected_ == 1
-    assert GSPPCA(3, size_prior=lambda k: 0.0 if k == 20 else -np.inf).fit(X).n_selected_ == 20
-    assert GSPPCA(3, size_prior="sparse").fit(X).n_selected_ == 8
+    assert GSPPCA(3, evidence=evidence, size_prior=lambda k: -1e6 * k).fit(X).n_selected_ == least
+    assert GSPPCA(3, evidence=evidence, size_prior=lambda k: 0.0 if k == 20 else -np.inf).fit(X).n_selected_ == 20
+    assert GSPPCA(3, evidence=evidence, size_prior="sparse").fit(X).n_selected_ == 8
 
 
 def test_constant_columns_change_nothing_and_are_never_selected(data, fitted):
@@ -322,11 +326,12 @@ def test_integers_and_booleans_are_numbers():
 @pytest.mark.parametrize(
     ("n", "p", "d"), [(10, 60, 9), (60, 10, 9), (10, 10, 9), (40, 40, 1), (3, 50, 2), (50, 3, 2), (2, 2, 1)]
 )
-def test_extreme_shapes(n, p, d):
+@pytest.mark.parametrize("evidence", ["joint", "noiseless"])
+@pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning", "ignore::gsppca.MostVariablesWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_extreme_shapes(n, p, d, evidence):
     X = np.random.default_rng(0).standard_normal((n, p))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (NoStructureWarning, ConvergenceWarning))
-        model = GSPPCA(d).fit(X)
+    model = GSPPCA(d, evidence=evidence).fit(X)
     assert np.isfinite(model.evidence_path_.log_evidence).all()
     assert np.isfinite(model.transform(X)).all()
     assert sorted(model.ranking_) == list(range(1, p + 1))
@@ -334,14 +339,16 @@ def test_extreme_shapes(n, p, d):
 
 def test_noiseless_data(factor_data):
     X, support = factor_data(0, n=50, p=20, d=2, q=6, noise=0.0)
-    model = GSPPCA(2).fit(X)
+    model = GSPPCA(2, evidence="noiseless").fit(X)
     np.testing.assert_array_equal(model.support_, support)  # the other columns are constant
 
 
 def test_auto_finds_the_dimension(data):
     assert GSPPCA().fit(data[0]).n_components_ == 3
-    assert GSPPCA(n_features_to_select=1).fit(data[0]).n_latent_ == 3
-    assert GSPPCASelector(n_features_to_select=1).fit(data[0]).n_latent_ == 3
+    assert GSPPCA(evidence="noiseless").fit(data[0]).n_components_ == 3
+    assert GSPPCA(evidence="noiseless", n_features_to_select=1).fit(data[0]).n_latent_ == 3
+    assert GSPPCA(evidence="joint").fit(data[0]).n_components_ == 3
+    assert GSPPCASelector(evidence="joint", n_features_to_select=8).fit(data[0]).n_latent_ == 3
 
 
 def test_the_support_handed_out_is_a_copy(fitted):
@@ -352,21 +359,23 @@ def test_the_support_handed_out_is_a_copy(fitted):
 def test_collapse_is_said():
     X = np.random.default_rng(0).standard_normal((200, 4))
     with pytest.warns(NoStructureWarning, match="No common structure stands out"):
-        model = GSPPCA(1).fit(X)
+        model = GSPPCA(1, evidence="noiseless").fit(X)
     assert 1 <= model.n_selected_ <= 4
 
 
 def test_unsettled_runs_are_said(data):
     with pytest.warns(ConvergenceWarning, match="did not settle in max_iter=6") as record:
-        GSPPCA(3, max_iter=6, tol=0).fit(data[0])
+        GSPPCA(3, evidence="noiseless", max_iter=6, tol=0).fit(data[0])
     assert record[0].filename == __file__  # the warning points at the user's line
 
 
 def test_verbose_reports(data, capsys):
-    GSPPCA(3, verbose=2).fit(data[0])
+    GSPPCA(3, evidence="noiseless", verbose=2).fit(data[0])
     out = capsys.readouterr().out
     assert "iteration 6" in out
     assert "variational EM" in out
+    GSPPCA(3, evidence="joint", verbose=1).fit(data[0])
+    assert "sizes: 8 selected" in capsys.readouterr().out
     GSPPCA(3).fit(data[0])
     assert capsys.readouterr().out == ""
 
@@ -393,6 +402,7 @@ def test_selector_selects_and_fills(data):
     assert not back[:, ~support].any()
 
 
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")  # of the pixels
 def test_pipeline_grid_search_and_clone(data):
     X, y = load_digits(return_X_y=True)
     X, y = X[:300], y[:300]

@@ -12,6 +12,9 @@ from gsppca import GSPPCA
 from gsppca.progress import listening
 from gsppca.scanpy import gsppca
 
+# The genes were chosen by scanpy: most of them share something.
+pytestmark = pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
+
 
 @pytest.fixture(scope="module")
 def pbmc():

@@ -17,10 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gsppca._typing import FloatArray, IntArray, PathLike
+from gsppca._typing import BoolArray, FloatArray, IntArray, PathLike
 from gsppca.checkpoint import Checkpoint
 from gsppca.checks import check_count, is_integer, is_number
 from gsppca.core.dimension import MAX_DIMENSION
+from gsppca.core.groups import with_further_groups
 from gsppca.core.impute import Imputation, impute
 from gsppca.core.joint import log_choices
 from gsppca.core.joint_path import JointEvidence
@@ -125,7 +126,11 @@ class GloballySparseBase(BaseEstimator):
         self._say(1, f"{frame.data.n_features} columns that vary, {n_components} components, noise variance {noise}")
         ranked = self._rank(frame, n_components, noise, settings, checkpoint)
         search = self._search(frame, n_components, noise, settings, wanted if ranked.size is None else ranked.size)
-        found = search.best_of(ranked.rankings, settings.refine and ranked.size is None)
+        refine = settings.refine and ranked.size is None
+        found = search.best_of(ranked.rankings, refine)
+        # A function of the size, as a prior, is about the whole: groups would each get it.
+        if isinstance(search, JointSearch) and refine and wanted is None and not callable(settings.size_prior):
+            found = self._with_further_groups(frame, n_components, settings, search, found)
         self._say(1, f"ranking {found.ranking.name!r}, {len(found.path.sizes)} sizes: {found.size} selected")
         selection = self._selection_of(frame, n_components, ranked, found)
         self._set_fitted(replace(selection, imputation=imputation), found.size)
@@ -250,7 +255,7 @@ class GloballySparseBase(BaseEstimator):
         if self.n_features_to_select == "r2":
             return r2_ranking(frame, n_components, float(self.min_r2))
         if settings.ranking == "noise-path":
-            return noise_path_rankings(frame, n_components, own_noise=noise == "own", several=settings.joint)
+            return noise_path_rankings(frame.ranked, n_components, own_noise=noise == "own", several=settings.joint)
         start = noise if frame.ranked is frame.data else None
         return vem_ranking(self._relax(frame.ranked, n_components, start, checkpoint), frame.ranked.column_squares)
 
@@ -260,7 +265,7 @@ class GloballySparseBase(BaseEstimator):
         """Return what finds a support along the rankings."""
 
         def log_prior(sizes: IntArray) -> FloatArray:
-            return log_size_prior(settings.size_prior, sizes, frame.judged.n_samples, frame.judged.n_features)
+            return self._log_prior(frame, settings, sizes)
 
         if settings.joint:
             evidence = JointEvidence(frame.judged, n_components, own_noise=noise == "own")
@@ -269,6 +274,27 @@ class GloballySparseBase(BaseEstimator):
         if settings.evidence == "noisy":
             active = estimate_noise_variance(frame.judged, n_components) if isinstance(noise, str) else noise
         return NormSearch(frame.judged, n_components, noise, active, log_prior, wanted)
+
+    def _with_further_groups(
+        self, frame: Frame, n_components: int, settings: Settings, search: JointSearch, found: Found
+    ) -> Found:
+        """Look for groups of variables among those left out, in the same way."""
+        own = search.evidence.own_noise
+
+        def among(kept: BoolArray, most_components: int) -> Found:
+            tell("further groups", 0)
+            ranked, judged = frame.ranked.columns(kept), frame.judged.columns(kept)
+            if settings.ranking == "vem":
+                rankings = vem_ranking(self._relax(ranked, most_components, None, None), ranked.column_squares).rankings
+            else:
+                rankings = noise_path_rankings(ranked, most_components, own_noise=own, several=True).rankings
+            again = JointSearch(
+                JointEvidence(judged, most_components, own),
+                lambda sizes: log_size_prior(settings.size_prior, sizes, judged.n_samples, judged.n_features, own),
+            )
+            return again.best_of(rankings, True)
+
+        return with_further_groups(found, search.evidence.matrix, n_components, among)
 
     def _selection_of(self, frame: Frame, n_components: int, ranked: Ranked, found: Found) -> Selection:
         """What was found, in a form that a size can be chosen from."""
@@ -288,6 +314,7 @@ class GloballySparseBase(BaseEstimator):
     def _warn_of_doubt(self, ranked: Ranked) -> None:
         """Say when the answer should not be taken at its word."""
         n_varying = len(self._selection.order)
+        by_evidence = isinstance(self.n_features_to_select, str)
         if ranked.nothing_passes:
             self.supported_ = False
             rule = f"fdr={self.fdr:g}" if self.n_features_to_select == "fdr" else f"min_r2={self.min_r2:g}"
@@ -297,7 +324,7 @@ class GloballySparseBase(BaseEstimator):
                 NoStructureWarning,
                 stacklevel=3,
             )
-        elif self.evidence == "joint" and not self.supported_:
+        elif self.evidence == "joint" and not self.supported_ and (by_evidence or self.n_selected_ > 1):
             warnings.warn(
                 "No support beats the empty model, in which every variable is noise: there is no structure that the "
                 f"evidence would vouch for. The best support found, of {self.n_selected_} variables, is kept, and "
@@ -305,9 +332,7 @@ class GloballySparseBase(BaseEstimator):
                 NoStructureWarning,
                 stacklevel=3,
             )
-        elif (
-            self.evidence == "joint" and isinstance(self.n_features_to_select, str) and 2 * self.n_selected_ > n_varying
-        ):
+        elif self.evidence == "joint" and by_evidence and 2 * self.n_selected_ > n_varying:
             warnings.warn(
                 f"{self.n_selected_} of {n_varying} variables are kept: most of them share factors with others, "
                 "however weakly, and the evidence finds it. For fewer, ask for a number of variables, "
@@ -332,6 +357,10 @@ class GloballySparseBase(BaseEstimator):
         if self.noise_variance == "auto":
             return not share_units(frame.judged.column_squares, frame.judged.n_samples)
         return bool(self.noise_variance == "own")
+
+    def _log_prior(self, frame: Frame, settings: Settings, sizes: IntArray) -> FloatArray:
+        own = settings.joint and self._has_own_noise(frame)
+        return log_size_prior(settings.size_prior, sizes, frame.data.n_samples, frame.data.n_features, own)
 
     def _resolve_noise(self, frame: Frame, n_components: int, settings: Settings) -> float | str:
         noise, data = settings.noise_variance, frame.judged
@@ -433,7 +462,7 @@ class GloballySparseBase(BaseEstimator):
         gain = np.interp(size, path.sizes, path.log_evidence) - path.log_evidence_empty
         self.supported_ = bool(gain > log_choices(p, np.array([size]))[0])
         settings = resolved_settings(self)
-        log_prior = log_size_prior(settings.size_prior, path.sizes, n, p)
+        log_prior = self._log_prior(frame, settings, path.sizes)
         # The joint evidence shares the loadings across rows: Bayes' rule as it is. The others count too many rows.
         posterior = size_posterior(path, log_prior, temperature=1.0 if settings.joint else NOISELESS_TEMPERATURE)
         self.inclusion_probability_ = frame.widen(inclusion_probability(posterior, selection.order, p))

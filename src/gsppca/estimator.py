@@ -21,9 +21,12 @@ from gsppca.validation import check_data
 class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBase):
     """Globally sparse probabilistic PCA: which variables carry the structure of unlabelled data.
 
-    A variational EM of a relaxed model ranks the variables. Along this ranking an exact evidence is maximised, which
-    chooses how many variables to keep. PCA on those gives orthogonal, uncorrelated components with one common pattern
-    of zeros. There is no penalty to tune.
+    The variables are ranked, and along the ranking an evidence is maximised, which chooses how many to keep. PCA on
+    those gives orthogonal, uncorrelated components with one common pattern of zeros. There is no penalty to tune.
+
+    By default this is the procedure of the paper: a variational EM of a relaxed model ranks, and a closed-form evidence
+    chooses, which sees the norms of the rows. With ``evidence="joint"`` the noise path ranks, and the evidence asks
+    what the variables share: for standardised, heavy-tailed and wide data, and where the answer may be "nothing".
 
     Parameters
     ----------
@@ -44,11 +47,11 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     refine : bool or "auto", default="auto"
         Whether a support found by the joint evidence ranks the variables again, while that raises the evidence.
         "auto" does so with the joint evidence; the others cannot.
-    noise_variance : {"auto", "median", "ml", "bias_corrected", "profile", "own"} or float, default="auto"
+    noise_variance : {"auto", "profile", "own", "median", "ml", "bias_corrected"} or float, default="auto"
         Variance of the variables that are not selected: the median of the column variances ("auto"), the maximum
-        likelihood estimate of PPCA, its bias correction, for every size the mean square of the variables outside, or a
-        number. With the joint evidence: "profile", "own" for a noise variance of each variable's own, or "auto", which
-        chooses between these two by how much the column variances spread.
+        likelihood estimate of PPCA, its bias correction, "profile", for every size the mean square of the variables
+        outside, or a number. With the joint evidence "profile"; "own", a noise variance for each variable; or "auto",
+        which chooses between these two by how much the column variances spread.
     size_prior : {"auto", "uniform", "search", "sparse"} or callable, default="auto"
         Prior on the number of variables. "uniform" prefers none. "search" charges for having looked for the support
         among many; it goes with the joint evidence. "sparse" makes it unlikely that more variables than samples are
@@ -63,8 +66,8 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         For ``n_features_to_select="r2"``: the least share of a variable's variance that factors of the other variables
         must explain, adjusted for their number.
     robust : bool, default=False
-        Whether to rank and judge with every column clipped at its median plus and minus three median absolute
-        deviations, for heavy tails. Makes a copy of X. Components are those of the data as it is.
+        Whether to rank and judge with every column clipped at three standard deviations, as its median absolute
+        deviation tells them, for heavy tails. Makes a copy of X. Components are those of the data as it is.
     missing : {"error", "impute"}, default="error"
         What to do with nan: refuse it, or fill it with what a model of the observed entries expects, in `fit` and in
         `transform`. Right when entries are missing at random; dense data only. Makes a copy of X.
@@ -77,15 +80,15 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     scale : bool or "ranking", default=False
         Whether to standardise the columns: for everything, or for the ranking only.
     max_iter : int, default=1000
-        Most iterations of the variational EM.
+        Most iterations of the variational EM; like `init`, `slab_rate` and `tol` for ``ranking="vem"`` only.
     tol : float, default=1e-6
         The variational EM stops when an iteration raises its bound by less than this, per entry of X.
     random_state : int, RandomState instance or None, default=None
         For ``init="random"`` and ``n_features_to_select="fdr"``. Nothing else is random.
     checkpoint : path-like or None, default=None
-        A small file that keeps the state of the variational EM during a long fit. If the process dies, the same fit
-        with the same file goes on from there, and ends with the same result. A file of other data or parameters is
-        refused.
+        A small file that keeps the state of the variational EM (``ranking="vem"``) during a long fit. If the process
+        dies, the same fit with the same file goes on from there, and ends with the same result. A file of other data
+        or parameters is refused.
     verbose : int, default=0
         1 reports every stage, 2 every iteration.
 

@@ -10,7 +10,7 @@ from gsppca._typing import BoolArray, FloatArray
 from gsppca.core.communality import leave_one_out_r2
 from gsppca.core.knockoffs import select_by_fdr
 from gsppca.core.noise_path import noise_path
-from gsppca.core.ranking import rank_variables
+from gsppca.core.ranking import rank_by_score, rank_variables
 from gsppca.core.soft_path import soft_path
 from gsppca.core.state import NoisePath, Ranking, RelaxedFit
 from gsppca.data import Matrix, as_matrix
@@ -50,27 +50,26 @@ def vem_ranking(fit: RelaxedFit, column_squares: FloatArray) -> Ranked:
     return Ranked((Ranking(order, fit.relevance, "vem", fit.n_iter),), relaxed=fit)
 
 
-def noise_path_rankings(frame: Frame, n_components: int, *, own_noise: bool, several: bool) -> Ranked:
+def noise_path_rankings(matrix: Matrix, n_components: int, *, own_noise: bool, several: bool) -> Ranked:
     """By the noise path, and, for the evidence to choose from, on standardised columns and by the soft path.
 
     Parameters
     ----------
-    frame : Frame
-        The data.
+    matrix : Matrix
+        The centred data.
     n_components : int
     own_noise : bool
         Whether the evidence gives every variable a noise variance of its own: standardised columns then rank too.
     several : bool
         Whether the evidence can compare rankings.
     """
-    path = _told_noise_path(frame.ranked, n_components)
-    rankings = [_by_score(path.score, frame.ranked, "noise-path", len(path.levels))]
+    path = _told_noise_path(matrix, n_components)
+    rankings = [_by_score(path.score, matrix, "noise-path", len(path.levels))]
+    scaled = matrix
     if several and own_noise:
-        scaled = frame.ranked.scaled(1 / np.sqrt(frame.ranked.column_squares / frame.ranked.n_samples))
+        scaled = matrix.scaled(1 / np.sqrt(matrix.column_squares / matrix.n_samples))
         again = _told_noise_path(scaled, n_components)
         rankings.append(_by_score(again.score, scaled, "noise-path, standardised", len(again.levels)))
-    else:
-        scaled = frame.ranked
     if several and scaled.n_features > scaled.n_samples:
         tell("soft path", 0)
         score, n_iter = soft_path(scaled, n_components)
@@ -108,7 +107,7 @@ def fdr_ranking(frame: Frame, n_components: int, fdr: float, n_draws: int, rng: 
 def r2_ranking(frame: Frame, n_components: int, min_r2: float) -> Ranked:
     """By the share of each variable that factors of the others explain (`core.communality`)."""
     share = leave_one_out_r2(frame.ranked, n_components, adjusted=True)
-    order = np.lexsort((-frame.ranked.column_squares, -share))
+    order = rank_by_score(share, frame.ranked.column_squares)
     return _passing(Ranking(order, np.clip(share, 0, 1), "r2", 1), share >= min_r2, None)
 
 
@@ -126,7 +125,7 @@ def _told_noise_path(matrix: Matrix, n_components: int) -> NoisePath:
 
 
 def _by_score(score: FloatArray, matrix: Matrix, name: str, n_iter: int) -> Ranking:
-    return Ranking(np.lexsort((-matrix.column_squares, -score)), _unit(score), name, n_iter)
+    return Ranking(rank_by_score(score, matrix.column_squares), _unit(score), name, n_iter)
 
 
 def _unit(log_score: FloatArray) -> FloatArray:

@@ -89,7 +89,7 @@ def gsppca(
     >>> import scanpy as sc
     >>> from gsppca.scanpy import gsppca
     >>> adata = sc.datasets.pbmc68k_reduced()
-    >>> gsppca(adata, n_components=10, mask_var="highly_variable", key_added="sparse")
+    >>> gsppca(adata, n_components=10, n_features_to_select=50, mask_var="highly_variable", key_added="sparse")
     >>> sorted(column for column in adata.var if column.startswith("sparse"))
     ['sparse', 'sparse_rank', 'sparse_relevance']
     """

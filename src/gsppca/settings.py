@@ -69,8 +69,9 @@ def resolved_settings(model: Any) -> Settings:
             "variables share a factor. Set refine='auto' or evidence='joint'."
         )
     if not isinstance(model.robust, bool | np.bool_):
-        raise ValueError(f"robust must be True or False, got {model.robust!r}. True clips columns at 3 MAD.")
+        raise ValueError(f"robust must be True or False, got {model.robust!r}. True clips the tails of the columns.")
     check_choice("missing", model.missing, ("error", "impute"))
+    _check_iteration(model)
     if not isinstance(model.checkpoint, str | os.PathLike | None):
         raise ValueError(f"checkpoint must be None or a path, got {model.checkpoint!r}. Give the path of a file.")
     if not isinstance(model.verbose, bool | np.bool_):
@@ -89,6 +90,17 @@ def resolved_settings(model: Any) -> Settings:
         prior = "search" if joint else "uniform"
     refine = joint if isinstance(model.refine, str) else bool(model.refine)
     return Settings(ranking, model.evidence, refine, _noise_setting(model.noise_variance, joint), prior)
+
+
+def _check_iteration(model: Any) -> None:
+    """Check what only the variational EM uses: a wrong value is wrong with the other ranking too."""
+    check_choice("init", model.init, ("svd", "random"))
+    check_count("max_iter", model.max_iter, 1, advice="Each iteration is one pass over the data.")
+    check_number("tol", model.tol, 0)
+    if isinstance(model.slab_rate, str):
+        check_choice("slab_rate", model.slab_rate, ("grid",), "a positive number")
+    else:
+        check_number("slab_rate", model.slab_rate, 0, open_low=True, otherwise="'grid'")
 
 
 def _check_size_rule(model: Any) -> None:
@@ -114,12 +126,15 @@ def _check_size_rule(model: Any) -> None:
 
 def _noise_setting(noise_variance: Any, joint: bool) -> str | float:
     if is_number(noise_variance):
-        if joint:
-            raise ValueError(
-                f"noise_variance={noise_variance!r} is a number, and evidence='joint' estimates it with every support. "
-                "Use 'auto', 'profile' (one for all variables) or 'own' (one for each)."
-            )
-        return check_number("noise_variance", noise_variance, 0, open_low=True)
+        noise_variance = check_number("noise_variance", noise_variance, 0, open_low=True)
+    if joint and (is_number(noise_variance) or (isinstance(noise_variance, str) and noise_variance in METHODS)):
+        raise ValueError(
+            f"noise_variance must be 'auto', 'profile' (one for all variables) or 'own' (one for each) with "
+            f"evidence='joint', which estimates it with every support, got {noise_variance!r}. Set one of these, or "
+            "evidence='noiseless'."
+        )
+    if is_number(noise_variance):
+        return float(noise_variance)
     allowed = ("auto", "profile", "own") if joint else ("auto", *METHODS, "profile")
     check_choice("noise_variance", noise_variance, allowed, "" if joint else "a positive number")
     return "median" if noise_variance == "auto" and not joint else str(noise_variance)

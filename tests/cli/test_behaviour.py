@@ -194,6 +194,7 @@ def test_interrupted_fits_leave_nothing(tmp_path, number):
     np.save(tmp_path / "large.npy", rng.normal(size=(1500, 800)))
     # No tolerance and no end: the fit runs until it is stopped.
     endless = ["--set", "tol=0", "--set", "max_iter=1000000", "-d", "10", "--noise-variance", "0.5", "-v"]
+    endless += ["--evidence", "noiseless"]
     command = [sys.executable, "-m", "gsppca", "fit", "large.npy", "-o", "out", *endless]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     process = subprocess.Popen(
@@ -239,6 +240,7 @@ def test_on_a_terminal_the_steps_are_shown_and_removed(table):
     leader, follower = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "80", "TERM": "xterm"}
     command = [sys.executable, "-m", "gsppca", "fit", str(table), "-d", "2", "--drop", "kind", "--json"]
+    command += ["--evidence", "noiseless"]
     process = subprocess.Popen(command, stderr=follower, stdout=subprocess.PIPE, env=environment)
     os.close(follower)
     shown = b""

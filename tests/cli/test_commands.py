@@ -18,10 +18,10 @@ from tests.cli.conftest import column, read_csv
 
 def test_fit_writes_what_the_library_finds(call, table, tmp_path, numbers):
     X, names, relevant = numbers
-    code, out, err = call("fit", table, "-d", 2, "--label", "kind", "-o", tmp_path / "out")
+    code, out, err = call("fit", table, "-d", 2, "--label", "kind", "--evidence", "noiseless", "-o", tmp_path / "out")
     assert code == 0
     assert err == ""
-    model = GSPPCA(2).fit(X)
+    model = GSPPCA(2, evidence="noiseless").fit(X)
     selected = read_csv(tmp_path / "out" / "selected.csv")
     assert {row["name"] for row in selected} == relevant
     assert [int(row["rank"]) for row in selected] == list(range(1, model.n_selected_ + 1))
@@ -103,18 +103,28 @@ def test_sizes(call, table, typed, value):
 
 def test_quiet_and_verbose(call, table):
     assert call("fit", table, "-d", 2, "--drop", "kind", "-q") == (0, "", "")
-    code, _, err = call("fit", table, "-d", 2, "--drop", "kind", "-v")
-    assert code == 0
-    for step in ("reading", "start grid", "variational EM", "evidence path", "column 1 ('sample') names the rows"):
-        assert step in err
+    steps = {
+        "noiseless": ("reading", "start grid", "variational EM", "evidence path", "column 1 ('sample') names the rows"),
+        "joint": ("noise path", "joint evidence"),
+    }
+    for evidence, wanted in steps.items():
+        code, _, err = call("fit", table, "-d", 2, "--drop", "kind", "--evidence", evidence, "-v")
+        assert code == 0
+        for step in wanted:
+            assert step in err
 
 
 def test_warnings_are_lines(call, tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "noise.npy", rng.normal(size=(50, 20)))
-    code, out, err = call("fit", tmp_path / "noise.npy", "-d", 2, "--set", "max_iter=2", "--json")
+    noiseless = ("--evidence", "noiseless", "--set", "max_iter=2")
+    code, out, err = call("fit", tmp_path / "noise.npy", "-d", 2, *noiseless, "--json")
     assert code == 0
     assert "warning: The variational EM did not settle" in err
+    assert len(json.loads(out)["warnings"]) == 1
+    code, out, err = call("fit", tmp_path / "noise.npy", "-d", 2, "--evidence", "joint", "--json")
+    assert code == 0
+    assert "warning: No support beats the empty model" in err
     assert len(json.loads(out)["warnings"]) == 1
 
 
@@ -294,5 +304,7 @@ def test_demo(call, tmp_path):
     assert out.endswith("digits.csv --label digit\n")
     # Lines with paths and commands are left to the terminal to wrap: they are to be copied in one piece.
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 80
-    code, out, _ = call("fit", tmp_path / "demo" / "digits.csv", "--label", "digit", "--json")
+    code, out, _ = call(
+        "fit", tmp_path / "demo" / "digits.csv", "--label", "digit", "--evidence", "noiseless", "--json"
+    )
     assert json.loads(out)["n_selected"] == 25

@@ -174,7 +174,8 @@ def test_relevance_path(model, ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["8 selected", "17 others"]
 
 
-def test_relevance_path_needs_one(model):
+def test_relevance_path_needs_one(data):
+    model = GSPPCA(3, evidence="noiseless").fit(data[0])
     with pytest.raises(ValueError, match=r"ranking='auto'. Fit it with ranking='noise-path'"):
         plot_relevance_path(model)
     with pytest.raises(ValueError, match=r"relevance must have one row per level, 2, .* got shape \(3, 4\)"):

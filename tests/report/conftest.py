@@ -75,7 +75,7 @@ def hostile(tmp_path_factory):
     X, names = X[:, order], [names[k] for k in order]
     labels = np.where(rng.random(60) < 0.5, HOSTILE_LABEL, "b")
     samples = [f"<u>s{i}</u>" for i in range(60)]
-    model = GSPPCA(3).fit(X)
+    model = GSPPCA(3, evidence="noiseless").fit(X)
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     write_report(
         model,
@@ -98,7 +98,7 @@ def large(tmp_path_factory):
     X[:, :q] += 2 * (rng.normal(size=(n, 4)) @ rng.normal(size=(4, q))).astype(np.float32)
     order = rng.permutation(p)
     names = [f"gene {k:05d}" for k in order]
-    model = GSPPCA(4).fit(X[:, order])
+    model = GSPPCA(4, evidence="noiseless").fit(X[:, order])
     thinned = pickle.loads(pickle.dumps(model))
     path = model.evidence_path_
     sizes = np.unique(np.append(np.geomspace(1, p, 3000).round().astype(int), model.n_selected_))

@@ -313,7 +313,7 @@ def one_factor():
 
 def without_selection(X):
     """A model that says it found nothing, and selects nothing."""
-    model = GSPPCA(1).fit(X)
+    model = GSPPCA(1, evidence="noiseless").fit(X)
     model.support_[:] = False
     model.n_selected_, model.supported_ = 0, False
     model.components_, model.explained_variance_ratio_ = np.zeros((0, 20)), np.zeros(0)
@@ -321,11 +321,11 @@ def without_selection(X):
 
 
 ODD = {
-    "one component": lambda: GSPPCA(1).fit(one_factor()),
-    "one variable": lambda: GSPPCA(2).fit(one_factor()).choose(1),
-    "all variables": lambda: GSPPCA(2).fit(one_factor()).choose(20),
+    "one component": lambda: GSPPCA(1, evidence="noiseless").fit(one_factor()),
+    "one variable": lambda: GSPPCA(2, evidence="noiseless").fit(one_factor()).choose(1),
+    "all variables": lambda: GSPPCA(2, evidence="noiseless").fit(one_factor()).choose(20),
     "no data": lambda: pickle.loads(pickle.dumps(GSPPCASelector(2).fit(one_factor()))),
-    "two variables": lambda: GSPPCA(1).fit(one_factor()[:, [0, 7]]),
+    "two variables": lambda: GSPPCA(1, evidence="noiseless").fit(one_factor()[:, [0, 7]]),
     "single precision, sparse": lambda: GSPPCA(2).fit(csr_matrix(one_factor().astype(np.float32))),
     "no structure": lambda: without_selection(pure_noise()),
 }

@@ -49,7 +49,7 @@ def test_sizes_are_all_or_spread():
 def test_content_follows_the_ranking(factor_data):
     X, _ = factor_data(0)
     X[:, [4, 9]] = 2.0
-    model = GSPPCA(3).fit(X)
+    model = GSPPCA(3, evidence="noiseless").fit(X)
     content = collect(model, feature_names=[f"v{k}" for k in range(25)])
     order = np.argsort(model.ranking_)
     assert content.names == [f"v{k}" for k in order[:23]]

@@ -32,6 +32,7 @@ from gsppca.baselines.linalg import FloatArray, leading_svd, row_norms
 
 _FLOOR = 1e-8  # of the mean square: smallest noise variance
 _NEWTON_STEPS = 50
+_ROOT = 1e-13  # how far from one the norm in (U6) may be
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,16 @@ RowStep = Callable[[ScoreMoments, float], FloatArray]
 
 def l0_levels(moments: ScoreMoments) -> FloatArray:
     """Penalty at which each row leaves (U5): its gain r_j'P^-1 r_j / (2 s2)."""
-    solved = linalg.solve(moments.second, moments.cross.T, assume_a="pos", check_finite=False).T
-    levels: FloatArray = np.einsum("jk,jk->j", moments.cross, solved) / (2 * moments.noise_variance)
+    return _gains(moments, least_squares_rows(moments))
+
+
+def least_squares_rows(moments: ScoreMoments) -> FloatArray:
+    """Rows P^-1 r_j of the M-step without penalty."""
+    return linalg.solve(moments.second, moments.cross.T, assume_a="pos", check_finite=False).T
+
+
+def _gains(moments: ScoreMoments, rows: FloatArray) -> FloatArray:
+    levels: FloatArray = np.einsum("jk,jk->j", moments.cross, rows) / (2 * moments.noise_variance)
     return levels
 
 
@@ -90,8 +99,8 @@ def l1_levels(moments: ScoreMoments) -> FloatArray:
 
 def l0_rows(moments: ScoreMoments, penalty: float) -> FloatArray:
     """M-step (U5): least squares rows whose gain beats the penalty."""
-    solved = linalg.solve(moments.second, moments.cross.T, assume_a="pos", check_finite=False).T
-    return np.where((l0_levels(moments) > penalty)[:, np.newaxis], solved, 0.0)
+    rows = least_squares_rows(moments)
+    return np.where((_gains(moments, rows) > penalty)[:, np.newaxis], rows, 0.0)
 
 
 def l1_rows(moments: ScoreMoments, penalty: float) -> FloatArray:
@@ -110,9 +119,10 @@ def l1_rows(moments: ScoreMoments, penalty: float) -> FloatArray:
         ratio = (w / denominator) ** 2
         norm2 = ratio.sum(axis=1)
         slope = (ratio * values / denominator).sum(axis=1)
-        step = norm2 * (np.sqrt(norm2) - 1) / slope
-        length = length + step
-        if np.all(np.abs(step) <= 1e-14 * length):
+        excess = np.sqrt(norm2) - 1
+        length = length + norm2 * excess / slope
+        # Of the equation, not of the step: a tiny length carries the rounding of a step of size shrink / values.
+        if np.abs(excess).max(initial=0.0) <= _ROOT:
             break
     scaled = w * (length[:, np.newaxis] / (values * length[:, np.newaxis] + shrink))
     rows[kept] = scaled @ vectors.T

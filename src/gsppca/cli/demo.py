@@ -56,7 +56,7 @@ def demo(
 
         table = _digits()
         start = time.perf_counter()
-        model = fit_table(GSPPCA(), table)
+        model = fit_table(GSPPCA(evidence="noiseless"), table)
         seconds = time.perf_counter() - start
         if output is not None:
             files = _write(model, table, output, report=report, overwrite=overwrite)

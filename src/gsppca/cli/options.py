@@ -60,7 +60,8 @@ class ModelOptions:
     evidence : str, optional
         Which evidence is maximised: "noiseless", as in the paper, "noisy" or "joint".
     noise_variance : float or str, optional
-        Variance of the variables that are not selected: "median", "ml", "bias_corrected", "profile", or a number.
+        Variance of the variables that are not selected: "median", "ml", "bias_corrected", "profile", or a number; with
+        the joint evidence "profile" or "own", one for each.
     seed : int, optional
         For the random steps, where there are any.
     set : tuple of str

@@ -53,6 +53,7 @@ class JointEvidence:
         *,
         psi: FloatArray | None = None,
         extra: Iterable[int] = (),
+        around: int | None = None,
         fine: bool = True,
         progress: Progress | None = None,
     ) -> EvidencePath:
@@ -68,13 +69,18 @@ class JointEvidence:
             Noise variance of each variable when it is active, as a share of its variance; for own noise only.
         extra : iterable of int
             Sizes to evaluate besides all small ones and a grid of the others.
+        around : int, optional
+            Size that the best is near to: from half to twice of it are evaluated, and no others.
         fine : bool
             Whether to close in on the best size until its neighbours are known.
         progress : callable, optional
             Gets the number of sizes evaluated so far.
         """
         rows = _Rows(self, order, psi, progress)
-        rows.evaluate(np.union1d(first_sizes(self.p, self.most), np.array(list(extra), dtype=int)))
+        first = first_sizes(self.p, self.most)
+        if around is not None:
+            first = np.append(first[(first >= around / 2) & (first <= around * 2)], around)
+        rows.evaluate(np.union1d(first, np.array(list(extra), dtype=int)))
         while fine:
             path = rows.path()
             missing = _between(path.sizes, int(np.argmax(path.log_evidence + log_prior(path.sizes))))
@@ -130,6 +136,8 @@ class _Rows:
         evidence, dimensions, rates, variances = (
             np.array(column) for column in zip(*(self.rows[k] for k in sizes.tolist()), strict=True)
         )
+        if not np.isfinite(evidence).any():  # two samples, say: no support is better or worse than noise
+            evidence = np.zeros(len(sizes))
         return EvidencePath(sizes, evidence, rates, variances, 0.0, dimensions)
 
     def _row(self, k: int) -> tuple[float, int, float, float]:

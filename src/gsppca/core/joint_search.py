@@ -16,6 +16,7 @@ import numpy as np
 
 from gsppca._typing import FloatArray
 from gsppca.core.joint_path import JointEvidence, LogPrior
+from gsppca.core.ranking import rank_by_score
 from gsppca.core.refine import explained_given_support
 from gsppca.core.state import EvidencePath, Ranking
 
@@ -74,7 +75,7 @@ class JointSearch:
 
     def best_of(self, rankings: Iterable[Ranking], refine: bool) -> Found:
         """Return the best support along some rankings, refined if asked for, all sizes around it evaluated."""
-        found = max((self._follow(ranking) for ranking in rankings), key=lambda one: one.value)
+        found = max((self._follow(ranking, around=self.wanted) for ranking in rankings), key=lambda one: one.value)
         for _ in range(MAX_ROUNDS if refine else 0):
             better = self._refined(found)
             if better is None:
@@ -82,14 +83,17 @@ class JointSearch:
             found = better
         return self._follow(found.ranking, found.psi, fine=True)
 
-    def _follow(self, ranking: Ranking, psi: FloatArray | None = None, fine: bool = False) -> Found:
-        """Evaluate one ranking; coarsely, for a comparison, or closing in on the best size."""
+    def _follow(
+        self, ranking: Ranking, psi: FloatArray | None = None, around: int | None = None, fine: bool = False
+    ) -> Found:
+        """Evaluate one ranking; coarsely, for a comparison, maybe near a size, or closing in on the best size."""
         extra = () if self.wanted is None else (self.wanted,)
         path = self.evidence.along(
             ranking.order,
             self.log_prior,
             psi=psi,
             extra=extra,
+            around=around,
             fine=fine and self.wanted is None,
             progress=self.progress,
         )
@@ -108,12 +112,14 @@ class JointSearch:
         scaled = matrix if found.psi is None else matrix.scaled(1 / np.sqrt(found.psi))
         share = explained_given_support(scaled, order[: found.size], found.dimension) / scaled.column_squares
         explained = np.clip(share, 0, 1) * matrix.column_squares
-        again = Ranking(np.lexsort((-matrix.column_squares, -explained)), explained / explained.max(), "refined", 1)
+        relative = explained / explained.max()
+        again = Ranking(rank_by_score(relative, matrix.column_squares), relative, "refined", 1)
         noises = [found.psi, self._noise_shares(share, found.dimension)] if own else [None]
         options = [(again, psi) for psi in noises]
         if own:  # the same order under the new noise
             options.append((found.ranking, noises[1]))
-        best = max((self._follow(ranking, psi) for ranking, psi in options), key=lambda one: one.value)
+        followed = (self._follow(ranking, psi, around=found.size) for ranking, psi in options)
+        best = max(followed, key=lambda one: one.value)
         if best.value <= found.value + LEAST_GAIN:
             return None
         return replace(best, ranking=replace(best.ranking, n_iter=found.ranking.n_iter + 1))

@@ -27,3 +27,13 @@ def rank_variables(relevance: FloatArray, explained: FloatArray, column_squares:
         Indices of the variables, the most relevant first.
     """
     return np.lexsort((-column_squares, -explained, -np.round(relevance, DECIMALS)))
+
+
+def rank_by_score(score: FloatArray, column_squares: FloatArray) -> IntArray:
+    """Order the variables by a score of order one, such as a logarithm or a share; ties as in `rank_variables`.
+
+    Columns that are the same but for their place have scores that differ by the rounding of whatever computed them.
+    """
+    with np.errstate(divide="ignore"):
+        squares = np.round(np.log(column_squares), DECIMALS)
+    return np.lexsort((-squares, -np.round(score, DECIMALS)))

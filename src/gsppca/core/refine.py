@@ -19,6 +19,8 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.core.spectrum import leading_spectrum
 from gsppca.data.base import Matrix
 
+BLOCK = 1024  # members at once: some d x d matrices for each
+
 
 def explained_given_support(matrix: Matrix, members: IntArray, n_components: int) -> FloatArray:
     """Sum of squares of each variable that the factors of a support explain, its own part left out.
@@ -42,31 +44,39 @@ def explained_given_support(matrix: Matrix, members: IntArray, n_components: int
     support[members] = True
     active = matrix.columns(support)
     spectrum = leading_spectrum(active, d)
-    rest = active.total_squares / n - float(spectrum.eigenvalues.sum())
-    noise = max(rest / (len(members) - d), np.finfo(float).tiny)
-    lengths = np.maximum(spectrum.eigenvalues - noise, 0.0)
+    # In units of the mean variance: third powers of the data, which B'B would be, overflow.
+    unit = active.total_squares / (n * len(members))
+    eigenvalues = spectrum.eigenvalues / unit
+    noise = max((len(members) - float(eigenvalues.sum())) / (len(members) - d), np.finfo(float).tiny)
+    lengths = np.maximum(eigenvalues - noise, 0.0)
     loadings = spectrum.axes * np.sqrt(lengths)[:, None]  # W', (d, size)
     wide = np.zeros((d, matrix.n_features))
     wide[:, support] = loadings
-    products = matrix.gram_product(wide)  # B'X, (d, p)
+    products = matrix.gram_product(wide) / unit  # B'X, (d, p)
     # Outside: mu = B / (l + s) has second moment n.
     explained = ((products / (lengths + noise)[:, None]) ** 2).sum(axis=0) / n
     own = products[:, support]
     moment = own @ loadings.T  # B'B
     precision = np.diag(lengths + noise)
-    explained[support] = [
-        _without_itself(loadings[:, k], own[:, k], active.column_squares[k], moment, precision, n * noise)
-        for k in range(len(members))
-    ]
+    squares = active.column_squares / unit
+    explained[support] = np.concatenate(
+        [
+            _without_themselves(loadings[:, some].T, own[:, some].T, squares[some], moment, precision, n * noise)
+            for some in (slice(start, start + BLOCK) for start in range(0, len(members), BLOCK))
+        ]
+    )
+    return explained * unit
+
+
+def _without_themselves(
+    w: FloatArray, products: FloatArray, squares: FloatArray, moment: FloatArray, precision: FloatArray, noise: float
+) -> FloatArray:
+    """What the factors of the other members explain of each; rows w_k of W and x_k'B of `products`, and n s."""
+    column, row, b = w[:, :, None], w[:, None, :], products[:, :, None]
+    inverse = np.linalg.inv(precision - column * row)
+    crossed = column * products[:, None, :]
+    others = moment - crossed - crossed.transpose(0, 2, 1) + squares[:, None, None] * column * row
+    second = inverse @ others @ inverse + noise * inverse
+    response = inverse @ (b - squares[:, None, None] * column)
+    explained: FloatArray = (response * np.linalg.solve(second, response)).sum(axis=(1, 2))
     return explained
-
-
-def _without_itself(
-    w: FloatArray, product: FloatArray, squares: float, moment: FloatArray, precision: FloatArray, scaled_noise: float
-) -> float:
-    """What the factors of the other members explain of one; `product` is B'x_k."""
-    inverse = np.linalg.inv(precision - np.outer(w, w))
-    others = moment - np.outer(w, product) - np.outer(product, w) + squares * np.outer(w, w)
-    second = inverse @ others @ inverse + scaled_noise * inverse
-    response = inverse @ (product - squares * w)
-    return float(response @ np.linalg.solve(second, response))

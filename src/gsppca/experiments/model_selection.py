@@ -32,7 +32,7 @@ VARIANTS = ("gsppca-bias-corrected", "gsppca-ml", "gsppca-tol-1e-4", "gsppca-tol
 SWEPT = ("gsppca-absolute-grid", "gsppca-paper", "spca", "sspca")  # the three printed rows, GSPPCA from two starts
 # SSPCA's cross-validation takes 3 to 5 seconds a data set, forty times what GSPPCA takes: it has fewer data sets.
 SWEEP_RUNS = 10
-CLOSEST_RUNS_SSPCA, PRINTED_RUNS_SSPCA, SWEEP_RUNS_SSPCA = 10, 5, 2
+CLOSEST_RUNS_SSPCA, PRINTED_RUNS_SSPCA, SWEEP_RUNS_SSPCA = 50, 10, 2
 SWEEP_SAMPLES_SSPCA = (40, 200)
 
 

@@ -14,7 +14,7 @@ from gsppca.experiments.spec import Claim, Plan, Table, verdict
 OWN_RULE = ("gsppca-paper", "sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
 TRUE_SIZE = ("gsppca-paper", "sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
 SAMPLES = (40, 100, 200)
-SSPCA_RUNS = 5
+SSPCA_RUNS = 20
 
 
 class Standardised(SimulatedGrid):

@@ -35,13 +35,13 @@ class EvidencePathDisplay(Display):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
     >>> from gsppca import GSPPCA
+    >>> from gsppca.datasets import make_introductory
     >>> from gsppca.plots import EvidencePathDisplay
-    >>> model = GSPPCA(n_components=2).fit(load_iris().data)
+    >>> model = GSPPCA(n_components=5).fit(make_introductory(random_state=0).X)
     >>> display = EvidencePathDisplay.from_estimator(model)
-    >>> display.line_.get_xdata()
-    array([1, 2, 3, 4])
+    >>> int(display.sizes[display.log_evidence.argmax()])
+    10
     """
 
     def __init__(self, sizes: ArrayLike, log_evidence: ArrayLike, n_selected: int | None = None):

@@ -57,7 +57,7 @@ def write_report(
     >>> from gsppca import GSPPCA
     >>> from gsppca.report import write_report
     >>> iris = load_iris(as_frame=True)
-    >>> model = GSPPCA(n_components=2).fit(iris.data)
+    >>> model = GSPPCA(n_components=1, n_features_to_select=2).fit(iris.data)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_report(model, pathlib.Path(folder) / "report.html", labels=iris.target)
     ...     path.stat().st_size > 1_000_000
