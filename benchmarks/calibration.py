@@ -17,7 +17,7 @@ from gsppca.datasets import make_model_selection
 RUNS = 12
 SIZES = (40, 66, 100, 200)
 RHOS = (0.5, 0.7)
-TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
+TEMPERATURES = (1.0, 1.5, 2.0, 4.0, 8.0)
 BINS = ((0.05, 0.35), (0.35, 0.65), (0.65, 0.9), (0.9, 0.999), (0.999, 1.01))
 CELLS = {
     "Gaussian noise": ("gaussian", False),

@@ -32,7 +32,7 @@ BOTH = [GSPPCA, GSPPCASelector]
     [
         GSPPCA(),
         GSPPCASelector(),
-        GSPPCA(evidence="joint"),
+        GSPPCA(evidence="noiseless"),
         GSPPCA(1, evidence="noiseless", scale=True, init="random"),
         GSPPCASelector(1, evidence="noiseless", noise_variance="ml"),
         GSPPCASelector(n_features_to_select="fdr", random_state=0),

@@ -26,7 +26,7 @@ from gsppca.core.impute import Imputation, impute
 from gsppca.core.joint import log_choices
 from gsppca.core.joint_path import JointEvidence
 from gsppca.core.joint_search import Found, JointSearch
-from gsppca.core.posterior import NOISELESS_TEMPERATURE, inclusion_probability, size_posterior
+from gsppca.core.posterior import JOINT_TEMPERATURE, NOISELESS_TEMPERATURE, inclusion_probability, size_posterior
 from gsppca.core.size import log_size_prior
 from gsppca.core.state import RelaxedFit
 from gsppca.core.units import share_units
@@ -59,7 +59,7 @@ class GloballySparseBase(BaseEstimator):
         *,
         n_features_to_select: int | float | str = "evidence",
         ranking: str = "auto",
-        evidence: str = "noiseless",
+        evidence: str = "joint",
         refine: bool | str = "auto",
         noise_variance: float | str = "auto",
         size_prior: Any = "auto",
@@ -463,8 +463,8 @@ class GloballySparseBase(BaseEstimator):
         self.supported_ = bool(gain > log_choices(p, np.array([size]))[0])
         settings = resolved_settings(self)
         log_prior = self._log_prior(frame, settings, path.sizes)
-        # The joint evidence shares the loadings across rows: Bayes' rule as it is. The others count too many rows.
-        posterior = size_posterior(path, log_prior, temperature=1.0 if settings.joint else NOISELESS_TEMPERATURE)
+        temperature = JOINT_TEMPERATURE if settings.joint else NOISELESS_TEMPERATURE
+        posterior = size_posterior(path, log_prior, temperature=temperature)
         self.inclusion_probability_ = frame.widen(inclusion_probability(posterior, selection.order, p))
 
     def _say(self, level: int, message: str) -> None:

@@ -26,6 +26,9 @@ Maker = Callable[[int, int | None, Any], Any]
 
 METHODS: dict[str, Maker] = {
     "GSPPCA": lambda d, size, seed: GSPPCA(d, n_features_to_select="evidence" if size is None else size),
+    "GSPPCA-paper": lambda d, size, seed: GSPPCA(
+        d, evidence="noiseless", n_features_to_select="evidence" if size is None else size
+    ),
     "SPCA": lambda d, size, seed: SPCA(d, n_features_to_select=size, random_state=seed),
     "SSPCA": lambda d, size, seed: SSPCA(d, n_features_to_select=size, random_state=seed),
     "SvnPCA": lambda d, size, seed: SvnPCA(d, n_features_to_select=size, random_state=seed),

@@ -24,9 +24,9 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     The variables are ranked, and along the ranking an evidence is maximised, which chooses how many to keep. PCA on
     those gives orthogonal, uncorrelated components with one common pattern of zeros. There is no penalty to tune.
 
-    By default this is the procedure of the paper: a variational EM of a relaxed model ranks, and a closed-form evidence
-    chooses, which sees the norms of the rows. With ``evidence="joint"`` the noise path ranks, and the evidence asks
-    what the variables share: for standardised, heavy-tailed and wide data, and where the answer may be "nothing".
+    By default the noise path ranks, and the joint evidence asks what the variables share: it holds its own on
+    standardised, heavy-tailed and wide data, and can answer "nothing". ``evidence="noiseless"`` is the procedure of
+    the paper, whose variational EM and closed-form evidence see the norms of the rows.
 
     Parameters
     ----------
@@ -40,18 +40,19 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         How variables are ranked: by their relevance in the relaxed model, fitted by variational EM, or by the noise
         level at which they die when noise is raised until nothing is left. "auto" is "noise-path" with the joint
         evidence and with "fdr", else "vem".
-    evidence : {"noiseless", "noisy", "joint"}, default="noiseless"
-        Which evidence is maximised: that of the paper, in closed form without noise on the selected variables, or with
-        noise by quadrature; or one that shares the loadings across samples, which does not need the variables to
-        differ in variance. All that is "auto" follows it: "noiseless" is the paper's procedure.
+    evidence : {"joint", "noiseless", "noisy"}, default="joint"
+        Which evidence is maximised: one that shares the loadings across samples, and does not need the variables to
+        differ in variance; that of the paper, in closed form, without noise on the selected variables; or the same
+        with noise, by quadrature. All that is "auto" follows it: ``GSPPCA(evidence="noiseless")`` is the paper's
+        procedure.
     refine : bool or "auto", default="auto"
         Whether a support found by the joint evidence ranks the variables again, while that raises the evidence.
         "auto" does so with the joint evidence; the others cannot.
     noise_variance : {"auto", "profile", "own", "median", "ml", "bias_corrected"} or float, default="auto"
-        Variance of the variables that are not selected: the median of the column variances ("auto"), the maximum
-        likelihood estimate of PPCA, its bias correction, "profile", for every size the mean square of the variables
-        outside, or a number. With the joint evidence "profile"; "own", a noise variance for each variable; or "auto",
-        which chooses between these two by how much the column variances spread.
+        Variance of the variables that are not selected. With the joint evidence "profile", for every size the mean
+        square of the variables outside; "own", a noise variance for each variable; or "auto", which chooses between
+        these two by how much the column variances spread. With the others the median of the column variances
+        ("auto"), the maximum likelihood estimate of PPCA, its bias correction, "profile", or a number.
     size_prior : {"auto", "uniform", "search", "sparse"} or callable, default="auto"
         Prior on the number of variables. "uniform" prefers none. "search" charges for having looked for the support
         among many; it goes with the joint evidence. "sparse" makes it unlikely that more variables than samples are
@@ -112,7 +113,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
         means little.
     inclusion_probability_ : ndarray of shape (n_features_in_,)
         Probability of each variable to be active, given the ranking: that the number of variables reaches its rank.
-        Not calibrated: it knows nothing of errors of the ranking.
+        Tempered by measurement; it knows nothing of errors of the ranking.
     ranked_by_ : str
         The ranking that the evidence preferred: "vem", "noise-path", "soft-path", "refined", "fdr" or "r2".
     relevance_path_ : NoisePath or None

@@ -97,7 +97,7 @@ def load(path: PathLike) -> Any:
     >>> import tempfile
     >>> import numpy as np
     >>> import gsppca
-    >>> X = np.random.default_rng(0).normal(size=(20, 9))
+    >>> X = np.random.default_rng(0).normal(size=(20, 12))
     >>> X[:, :4] += 5 * X[:, [8]]  # four columns that follow the last one
     >>> model = gsppca.GSPPCA(1).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """The parameters of an estimator, checked, and what "auto" stands for.
 
-Everything that is "auto" follows the evidence: with ``evidence="noiseless"`` it is the paper's procedure, with
-``evidence="joint"`` that of docs/beyond.md.
+Everything that is "auto" follows the evidence: with ``evidence="joint"`` it is the procedure of docs/beyond.md, with
+``evidence="noiseless"`` the paper's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gsppca.core.noise import METHODS
 from gsppca.core.size import SizePrior
 
 RANKINGS = ("vem", "noise-path")
-EVIDENCES = ("noiseless", "noisy", "joint")
+EVIDENCES = ("joint", "noiseless", "noisy")
 RULES = ("evidence", "fdr", "r2")
 
 

@@ -17,13 +17,13 @@ from tests.cli.conftest import column, read_csv
 
 
 def test_fit_writes_what_the_library_finds(call, table, tmp_path, numbers):
-    X, names, relevant = numbers
+    X, names, _ = numbers
     code, out, err = call("fit", table, "-d", 2, "--label", "kind", "--evidence", "noiseless", "-o", tmp_path / "out")
     assert code == 0
     assert err == ""
     model = GSPPCA(2, evidence="noiseless").fit(X)
     selected = read_csv(tmp_path / "out" / "selected.csv")
-    assert {row["name"] for row in selected} == relevant
+    assert {row["name"] for row in selected} == {names[k] for k in model.get_support(indices=True)}
     assert [int(row["rank"]) for row in selected] == list(range(1, model.n_selected_ + 1))
     order = np.argsort(model.ranking_)[: model.n_selected_]
     np.testing.assert_array_equal(column(selected, "relevance"), model.relevance_[order])

@@ -56,12 +56,12 @@ class ModelOptions:
     scale : bool
         Standardise the columns: for columns in different units.
     ranking : str, optional
-        How variables are ranked: "vem", as in the paper, or "noise-path".
+        How variables are ranked: "noise-path", or "vem" as in the paper.
     evidence : str, optional
-        Which evidence is maximised: "noiseless", as in the paper, "noisy" or "joint".
+        Which evidence is maximised: "joint" (the default), "noiseless", which is the paper's procedure, or "noisy".
     noise_variance : float or str, optional
-        Variance of the variables that are not selected: "median", "ml", "bias_corrected", "profile", or a number; with
-        the joint evidence "profile" or "own", one for each.
+        Variance of the variables that are not selected: "profile" (one for all) or "own" (one for each); with another
+        evidence than "joint" also "median", "ml", "bias_corrected", or a number.
     seed : int, optional
         For the random steps, where there are any.
     set : tuple of str

@@ -159,6 +159,18 @@ def paper_procedure(n_components: int, size: int | None, seed: int, **changes: A
     return GSPPCA(n_components, **(arguments | changes))
 
 
+def own_procedure(**arguments: Any) -> Factory:
+    """Factory of GSPPCA with the given arguments, and everything "auto" that is not given."""
+
+    def make(n_components: int, size: int | None, seed: int) -> Any:
+        from gsppca import GSPPCA
+
+        wanted = {} if size is None else {"n_features_to_select": size}
+        return GSPPCA(n_components, random_state=seed, **(arguments | wanted))
+
+    return make
+
+
 def _baseline(class_name: str, n_components: int | None = None, **arguments: Any) -> Factory:
     """Factory of a competitor; `n_components` overrides that of the experiment."""
 
@@ -175,6 +187,7 @@ def _baseline(class_name: str, n_components: int | None = None, **arguments: Any
 def _register_built_in() -> None:
     # The paper's SPCA and tPCA select with their first axis; with d axes they are "-d".
     register_method("gsppca-paper", paper_procedure, "GSPPCA", nested=True)
+    register_method("gsppca-joint", own_procedure(evidence="joint"), "GSPPCA, joint evidence")
     register_method("spca", _baseline("SPCA", n_components=1), "SPCA")
     register_method("spca-d", _baseline("SPCA"), "SPCA, d axes")
     register_method("sspca", _baseline("SSPCA"), "SSPCA")

@@ -26,7 +26,7 @@ SWEEP = (
 )
 CONTENDERS = ((1.0, 0.5), (1.0, 0.6), (1.0, 0.8), (1.0, 0.9))  # in the sweep, with as many data sets as the paper
 DECIDING = ("gsppca-absolute-grid", "spca")
-METHODS = ("gsppca-absolute-grid", "gsppca-paper", "spca", "sspca", "vsnpca", "tpca", "variance")
+METHODS = ("gsppca-absolute-grid", "gsppca-paper", "gsppca-joint", "spca", "sspca", "vsnpca", "tpca", "variance")
 # What the paper leaves open in its own method; run at CLOSEST.
 VARIANTS = ("gsppca-bias-corrected", "gsppca-ml", "gsppca-tol-1e-4", "gsppca-tol-1e-8")
 SWEPT = ("gsppca-absolute-grid", "gsppca-paper", "spca", "sspca")  # the three printed rows, GSPPCA from two starts

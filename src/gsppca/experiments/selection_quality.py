@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.methods import Factory, get_method, label_of, register_method
+from gsppca.experiments.methods import get_method, label_of, own_procedure, register_method
 from gsppca.experiments.paper import notes_of
 from gsppca.experiments.simulated import OWN, RAW, STANDARDISED, TRUE, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, Row, RunSpec, Table, verdict
@@ -18,24 +18,13 @@ PIECES = ("gsppca-noise-path", "gsppca-vem-joint", "gsppca-joint-plain", NEW, "g
 PEERS = ("sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
 
 
-def _ours(**arguments: Any) -> Factory:
-    """Factory of GSPPCA with everything "auto" that is not given."""
-
-    def make(n_components: int, size: int | None, seed: int) -> Any:
-        from gsppca import GSPPCA
-
-        wanted = {} if size is None else {"n_features_to_select": size}
-        return GSPPCA(n_components, random_state=seed, **(arguments | wanted))
-
-    return make
-
-
-register_method("gsppca-noise-path", _ours(ranking="noise-path", evidence="noiseless"), "noise path, paper's evidence")
-register_method("gsppca-vem-joint", _ours(ranking="vem", evidence="joint", refine=False), "VEM, joint evidence")
-register_method("gsppca-joint-plain", _ours(evidence="joint", refine=False), "noise path, joint evidence")
-register_method(NEW, _ours(evidence="joint"), "noise path, joint evidence, refined")
-register_method("gsppca-joint-robust", _ours(evidence="joint", robust=True), "the same, clipped")
-register_method("gsppca-fdr", _ours(n_features_to_select="fdr"), "noise path, FDR 10 %")
+register_method(
+    "gsppca-noise-path", own_procedure(ranking="noise-path", evidence="noiseless"), "noise path, paper's evidence"
+)
+register_method("gsppca-vem-joint", own_procedure(ranking="vem", evidence="joint", refine=False), "VEM, joint evidence")
+register_method("gsppca-joint-plain", own_procedure(evidence="joint", refine=False), "joint evidence, not refined")
+register_method("gsppca-joint-robust", own_procedure(evidence="joint", robust=True), "joint evidence, clipped")
+register_method("gsppca-fdr", own_procedure(n_features_to_select="fdr"), "noise path, FDR 10 %")
 
 
 class SelectionQuality(SimulatedGrid):

@@ -11,8 +11,8 @@ from gsppca.experiments.paper import notes_of
 from gsppca.experiments.simulated import OWN, STANDARDISED, TRUE, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, Table, verdict
 
-OWN_RULE = ("gsppca-paper", "sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
-TRUE_SIZE = ("gsppca-paper", "sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
+OWN_RULE = ("gsppca-paper", "gsppca-joint", "sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
+TRUE_SIZE = ("gsppca-paper", "gsppca-joint", "sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
 SAMPLES = (40, 100, 200)
 SSPCA_RUNS = 20
 
