@@ -335,8 +335,9 @@ class GloballySparseBase(BaseEstimator):
         elif self.evidence == "joint" and by_evidence and 2 * self.n_selected_ > n_varying:
             warnings.warn(
                 f"{self.n_selected_} of {n_varying} variables are kept: most of them share factors with others, "
-                "however weakly, and the evidence finds it. For fewer, ask for a number of variables, "
-                "n_features_to_select='r2' with a min_r2, or 'fdr'.",
+                "however weakly, and the evidence finds it. For fewer, set n_features_to_select (on the command line "
+                "--size) to a number, to 'r2' for a minimum effect, or to 'fdr'; evidence='noiseless' prefers large "
+                "variances.",
                 MostVariablesWarning,
                 stacklevel=3,
             )

@@ -13,6 +13,7 @@ from gsppca.experiments.spec import Claim, Plan, Row, RunSpec, Table, verdict
 
 SAMPLES = (40, 66, 100, 200)
 SSPCA_RUNS = 10
+WIDEST = 5000
 PAPER, NEW = "gsppca-paper", "gsppca-joint"
 PIECES = ("gsppca-noise-path", "gsppca-vem-joint", "gsppca-joint-plain", NEW, "gsppca-joint-robust", "gsppca-fdr")
 PEERS = ("sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
@@ -50,7 +51,7 @@ class SelectionQuality(SimulatedGrid):
         ]
         cells = [simulation | {"n": n} for simulation in simulations for n in SAMPLES]
         # The same ratio of signal to noise per relevant variable as SNR 0.5 has at p = 200.
-        cells += [{"data": "noise-range", "snr": 100 / p, "n": 50, "p": p, "d": 5} for p in (2000, 5000)]
+        cells += [{"data": "noise-range", "snr": 100 / p, "n": 50, "p": p, "d": 5} for p in (2000, WIDEST)]
         cells += [{"data": "noise-range", "snr": 0.1, "n": 66, "q": 5, "d": 3}]
         cells += [{"data": "noise-range", "snr": 1.0, "n": 66, "p": 500, "q": 100}]
         cells += [{"data": "strengths", "n": 100}]
@@ -122,6 +123,8 @@ class SelectionQuality(SimulatedGrid):
                 lines.append([f"{cell}, n = {n}", *texts])
             average = part["mean"].unstack("method").mean()
             lines.append(["mean of all cells", *(f"{average[m]:.1f}" for m in present)])
+            least = part["size"].groupby("method").min()
+            lines.append(["data sets a cell", *(f"{least[m]:.0f}" for m in present)])
             columns = ["cell", *(label_of(m) for m in present)]
             tables.append(Table(f"{title}: F-score × 100, mean ± standard error", columns, lines))
         return [*tables, self._false(rows)]
@@ -141,10 +144,13 @@ class SelectionQuality(SimulatedGrid):
                         f"{100 * (1 - other.precision).mean():.1f}",
                         f"{noise.n_selected.mean():.1f}",
                         "" if vouched.empty else f"{100 * vouched.mean():.0f}",
+                        f"{mine.seconds.median():.2f}",
+                        f"{mine[mine.p == WIDEST].seconds.median():.2f}",
                     ]
                 )
         columns = ["method", "false among selected, %", "selected from noise", "noise vouched for, % of runs"]
-        return Table("False discoveries", columns, lines)
+        columns += ["seconds, median", f"at p = {WIDEST}"]
+        return Table("False discoveries, and time (one core, several runs at once)", columns, lines)
 
     def figure(self, rows: Any) -> Any:
         """Own rule: the new procedure against the paper's, a point per cell."""
