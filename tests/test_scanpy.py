@@ -61,8 +61,8 @@ def test_scores_are_the_centred_data_times_the_loadings(adata):
 def test_a_mask_is_the_fit_of_its_genes(adata, as_column):
     listed = adata.var["listed"].to_numpy()
     alone = adata[:, listed].copy()
-    gsppca(alone, 6)
-    gsppca(adata, 6, mask_var="listed" if as_column else listed)
+    gsppca(alone, 6, evidence="noiseless")
+    gsppca(adata, 6, evidence="noiseless", mask_var="listed" if as_column else listed)
     np.testing.assert_array_equal(adata.var["gsppca"][listed], alone.var["gsppca"])
     assert not adata.var["gsppca"][~listed].any()
     np.testing.assert_array_equal(adata.var["gsppca_rank"][listed], alone.var["gsppca_rank"])
@@ -122,11 +122,11 @@ def test_a_backed_file_gives_the_same(adata, tmp_path, monkeypatch, dense, mask)
     if dense:
         adata.X = adata.X.toarray()
     adata.write_h5ad(tmp_path / "cells.h5ad")
-    gsppca(adata, 6, mask_var=mask)
+    gsppca(adata, 6, evidence="noiseless", mask_var=mask)
     backed = ad.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     heard = []
     with listening(lambda event: heard.append((event.step, event.done))):
-        gsppca(backed, 6, mask_var=mask)
+        gsppca(backed, 6, evidence="noiseless", mask_var=mask)
     assert backed.isbacked
     assert [done for step, done in heard if step == "reading the file"] == [300, 600, 700]
     pd.testing.assert_frame_equal(backed.var, adata.var)
@@ -139,15 +139,15 @@ def test_a_backed_file_gives_the_same(adata, tmp_path, monkeypatch, dense, mask)
 def test_dense_and_sparse_agree(adata):
     dense = adata.copy()
     dense.X = adata.X.toarray()
-    gsppca(adata, 6)
-    gsppca(dense, 6)
+    gsppca(adata, 6, evidence="noiseless")
+    gsppca(dense, 6, evidence="noiseless")
     pd.testing.assert_frame_equal(adata.var, dense.var)
 
 
 def test_permuting_genes_permutes_the_answer(adata):
     shuffled = adata[:, np.random.default_rng(0).permutation(adata.n_vars)].copy()
-    gsppca(adata, 6)
-    gsppca(shuffled, 6)
+    gsppca(adata, 6, evidence="noiseless")
+    gsppca(shuffled, 6, evidence="noiseless")
     assert set(adata.var_names[adata.var["gsppca"]]) == set(shuffled.var_names[shuffled.var["gsppca"]])
 
 
