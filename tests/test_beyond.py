@@ -113,6 +113,21 @@ def test_most_variables_kept_is_said():
     X = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 30)) + 0.5 * rng.normal(size=(100, 30))
     with pytest.warns(MostVariablesWarning, match=r"\d+ of 30 variables are kept"):
         GSPPCA(2, evidence="joint").fit(X)
+    with pytest.warns(MostVariablesWarning) as record:
+        GSPPCA(2).fit(X)
+    assert record[0].filename == __file__  # the warning points at the user's line
+
+
+def test_a_rule_of_its_own_vouches_for_what_passes():
+    """The evidence is not asked: neither "most are kept" nor "nothing beats the empty model" is said."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 30)) + 0.5 * rng.normal(size=(100, 30))
+    model = GSPPCA(2, n_features_to_select="r2", min_r2=0.1).fit(X)
+    assert model.n_selected_ > 15
+    assert model.supported_ is True
+    weak = GSPPCA(2, n_features_to_select="r2", min_r2=0.01).fit(rng.normal(size=(60, 40)))
+    assert weak.n_selected_ > 1
+    assert weak.supported_ is True
 
 
 def test_auto_finds_dimension_and_size_together():

@@ -17,6 +17,9 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 import gsppca
+from gsppca.experiments import ResultsTable, get_experiment
+from gsppca.experiments.methods import label_of
+from gsppca.experiments.selection_quality import PEERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -115,6 +118,35 @@ def hooks():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_figures_of_selection_quality_are_those_of_its_rows():
+    """The table of docs/beyond.md and the sentence of the README, against the committed rows."""
+    experiment = get_experiment("selection-quality")
+    rows = ResultsTable(experiment, ROOT / "results").read()
+    means = experiment.means(rows[rows.data != "noise-only"])["mean"]
+    own, true = (means.xs(size, level="size").unstack("method") for size in ("own", "true"))
+    labels = {
+        'the paper\'s: `evidence="noiseless"`': "gsppca-paper",
+        '`ranking="noise-path", evidence="noiseless"`': "gsppca-noise-path",
+        '`ranking="vem", evidence="joint", refine=False`': "gsppca-vem-joint",
+        '`evidence="joint", refine=False`': "gsppca-joint-plain",
+        '**`evidence="joint"`, everything**': "gsppca-joint",
+        '`evidence="joint", robust=True`': "gsppca-joint-robust",
+        '`n_features_to_select="fdr"`': "gsppca-fdr",
+        **{label_of(name): name for name in PEERS},
+    }
+    page = (DOCS / "beyond.md").read_text()
+    for label, name in labels.items():
+        figures = f"{own[name].mean():.1f} | " + (f"{true[name].mean():.1f} |" if name in true else " |")
+        assert f"| {label} | {figures}" in page, label
+    best = true[list(PEERS)].max(axis=1).mean()
+    assert f"| the best competitor of each cell, known afterwards | | {best:.1f} |" in page
+    sentence = (
+        f"its mean F-score is {own['gsppca-joint'].mean():.1f}, against {own['gsppca-paper'].mean():.1f} for the "
+        f"paper's procedure and {best:.1f} for the best competitor of each,"
+    )
+    assert sentence in " ".join((ROOT / "README.md").read_text().split())
 
 
 def test_formulas_become_mathml():

@@ -31,7 +31,8 @@ from gsppca.core.size import log_size_prior
 from gsppca.core.state import RelaxedFit
 from gsppca.core.units import share_units
 from gsppca.data import Matrix
-from gsppca.exceptions import MostVariablesWarning, NoStructureWarning
+from gsppca.doubt import settle_doubt
+from gsppca.exceptions import NoStructureWarning
 from gsppca.progress import tell
 from gsppca.rankings import Ranked, fdr_ranking, noise_path_rankings, r2_ranking, vem_ranking
 from gsppca.search import NormSearch, Search
@@ -134,7 +135,7 @@ class GloballySparseBase(BaseEstimator):
         self._say(1, f"ranking {found.ranking.name!r}, {len(found.path.sizes)} sizes: {found.size} selected")
         selection = self._selection_of(frame, n_components, ranked, found)
         self._set_fitted(replace(selection, imputation=imputation), found.size)
-        self._warn_of_doubt(ranked)
+        settle_doubt(self, ranked)
         return self
 
     def choose(self, size: int, X: Any = None) -> Self:
@@ -310,37 +311,6 @@ class GloballySparseBase(BaseEstimator):
             n_iter=found.ranking.n_iter,
             noise_path=ranked.noise_path,
         )
-
-    def _warn_of_doubt(self, ranked: Ranked) -> None:
-        """Say when the answer should not be taken at its word."""
-        n_varying = len(self._selection.order)
-        by_evidence = isinstance(self.n_features_to_select, str)
-        if ranked.nothing_passes:
-            self.supported_ = False
-            rule = f"fdr={self.fdr:g}" if self.n_features_to_select == "fdr" else f"min_r2={self.min_r2:g}"
-            warnings.warn(
-                f"No variable passes {rule}: there is no structure that this rule would vouch for. The one ranked "
-                "first is kept, so that transform works; supported_ is False.",
-                NoStructureWarning,
-                stacklevel=3,
-            )
-        elif self.evidence == "joint" and not self.supported_ and (by_evidence or self.n_selected_ > 1):
-            warnings.warn(
-                "No support beats the empty model, in which every variable is noise: there is no structure that the "
-                f"evidence would vouch for. The best support found, of {self.n_selected_} variables, is kept, and "
-                "supported_ is False.",
-                NoStructureWarning,
-                stacklevel=3,
-            )
-        elif self.evidence == "joint" and by_evidence and 2 * self.n_selected_ > n_varying:
-            warnings.warn(
-                f"{self.n_selected_} of {n_varying} variables are kept: most of them share factors with others, "
-                "however weakly, and the evidence finds it. For fewer, set n_features_to_select (on the command line "
-                "--size) to a number, to 'r2' for a minimum effect, or to 'fdr'; evidence='noiseless' prefers large "
-                "variances.",
-                MostVariablesWarning,
-                stacklevel=3,
-            )
 
     def _resolve_n_components(self, frame: Frame, settings: Settings) -> int:
         data = frame.judged

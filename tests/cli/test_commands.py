@@ -8,6 +8,7 @@ import sys
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gsppca
@@ -126,6 +127,35 @@ def test_warnings_are_lines(call, tmp_path):
     assert code == 0
     assert "warning: No support beats the empty model" in err
     assert len(json.loads(out)["warnings"]) == 1
+
+
+def test_missing_values_are_left_to_the_model(call, numbers, tmp_path):
+    """--missing impute: the model of the library fills them, in fit and in transform; infinite ones are refused."""
+    X, names, _ = numbers
+    gaps = X.copy()
+    gaps[::7, 3] = gaps[1::9, 11] = np.nan
+    table = tmp_path / "gaps.csv"
+    pd.DataFrame(gaps, columns=names).to_csv(table, index=False)
+    code, _, err = call("fit", table, "-d", 2, "-q")
+    assert code == 1
+    assert "say --missing drop-rows, drop-columns, mean or impute." in err
+    code, out, err = call("fit", table, "-d", 2, "--missing", "impute", "--report", "-o", tmp_path / "out", "--json")
+    assert (code, err) == (0, "")
+    model = GSPPCA(2, missing="impute").fit(pd.read_csv(table).to_numpy())
+    assert json.loads(out)["n_selected"] == model.n_selected_
+    scores = read_csv(tmp_path / "out" / "scores.csv")
+    np.testing.assert_allclose(column(scores, "gsppca0"), model.transform(gaps)[:, 0], rtol=1e-9)
+    code, out, err = call("transform", tmp_path / "out", table, "--missing", "impute")
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) == len(X) + 1
+    code, _, err = call("compare", table, "-d", 2, "--missing", "impute")
+    assert code == 2
+    assert "--missing impute is for fit and transform" in err
+    gaps[5, 5] = np.inf
+    pd.DataFrame(gaps, columns=names).to_csv(table, index=False)
+    code, _, err = call("fit", table, "-d", 2, "--missing", "impute")
+    assert code == 1
+    assert "the value is infinite" in err
 
 
 def test_an_output_folder_is_not_overwritten_by_mistake(call, table, tmp_path):

@@ -187,7 +187,7 @@ def test_a_survey_says_what_stands_in_the_way(tmp_path):
     assert survey.constant_columns == ["flat"]
     assert survey.is_uneven
     assert [column.name for column in survey.table.text] == ["kind"]
-    assert survey.command.endswith("--label kind --missing mean --scale --output results --report")
+    assert survey.command.endswith("--label kind --missing impute --scale --output results --report")
     np.testing.assert_allclose(survey.spread[2], 1e4 * DATA[:, 0].std(), rtol=1e-12)
 
 

@@ -43,8 +43,8 @@ def compare(
     scale : bool
         Standardise the columns first.
     method : tuple of str
-        GSPPCA, SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking and PlainPCA, which are the default, or SPCA and SSPCA,
-        which are often slower; can be given several times. "all" takes all.
+        GSPPCA, GSPPCA-paper (the paper's procedure), SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking and PlainPCA are
+        the default; SPCA and SSPCA are often slower; can be given several times. "all" takes all.
     halves : int
         Random halves of the samples for the stability; 0 leaves it out.
     seed : int
@@ -76,6 +76,10 @@ def compare(
         )
     if isinstance(n_components, float) or (isinstance(n_components, str) and n_components != "auto"):
         raise UsageError(f"--n-components must be a positive integer or 'auto', got {n_components!r}.")
+    if reading.missing == "impute":
+        raise UsageError(
+            "--missing impute is for fit and transform: the other methods know no missing values. Say mean."
+        )
     screen = Screen(talk)
     head = ["method", "size", "variance", "stability", "overlap", "seconds"]
     with screen.working():

@@ -69,6 +69,8 @@ def fit(
     if output is not None:
         check_destination(output, overwrite)
     estimator = model.model()
+    if reading.missing == "impute":
+        estimator.set_params(missing="impute")
     with screen.working():
         table = read_table(file, reading)
         start = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Missing = Literal["error", "drop-rows", "drop-columns", "mean"]
+Missing = Literal["error", "drop-rows", "drop-columns", "mean", "impute"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +29,9 @@ class ReadOptions:
         The decimal point of a text file: "." or ",".
     encoding : str
         Encoding of a text file.
-    missing : {"error", "drop-rows", "drop-columns", "mean"}
-        What to do about missing values: refuse the file, leave out the samples or the variables that have some, or put
-        the mean of the variable.
+    missing : {"error", "drop-rows", "drop-columns", "mean", "impute"}
+        What to do about missing values: refuse the file, leave out the samples or the variables that have some, put
+        the mean of the variable, or leave them to the model, which fills in what it expects (fit and transform).
     transpose : bool
         Whether the rows of the file are variables, and its columns samples.
     layer : str, optional

@@ -124,7 +124,7 @@ def _command(survey: Survey, options: ReadOptions) -> str:
         words += ["--drop", column]
     words += ["--transpose"] if options.transpose else []
     words += _text_roles(survey.table.text, options)
-    words += ["--missing", "mean"] if survey.n_missing else []
+    words += ["--missing", "impute"] if survey.n_missing and not issparse(survey.table.data) else []
     words += ["--scale"] if survey.is_uneven else []
     return shlex.join([*words, "--output", "results", "--report"])
 

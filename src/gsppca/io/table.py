@@ -146,6 +146,9 @@ def settle_missing(table: Table, how: str) -> Table:
         return table
     missing = np.isnan(table.data)
     count = int(missing.sum())
+    if how == "impute":
+        _refuse_first(replace(table, data=np.where(missing, 0.0, table.data)))
+        return replace(table, notes=(*table.notes, f"{count} missing values left to the model"))
     if how == "drop-rows":
         table = table.rows(~missing.any(axis=1))
         note = f"rows with missing values left out; {table.shape[0]} are left"
@@ -185,6 +188,6 @@ def _refuse_first(table: Table) -> None:
     if np.isnan(table.data[row, column]):
         raise TableError(
             f"{where}: the value is missing (NaN); {count} are missing in all. Fill them in, or say --missing "
-            "drop-rows, drop-columns or mean."
+            "drop-rows, drop-columns, mean or impute."
         )
     raise TableError(f"{where}: the value is infinite. All values must be finite: correct it, or --drop the column.")
