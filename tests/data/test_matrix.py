@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ from gsppca.data import as_matrix
 from gsppca.data import dense as dense_module
 from gsppca.data import sparse as sparse_module
 from gsppca.data import stored as stored_module
+from tests.needs import optional
 
 SHAPES = [(2, 2), (301, 33), (20, 90)]
 
 
 def dask_blocks(X, heights, kind=np.asarray):
     """A dask array whose blocks of rows, of these heights in turn, are made of numpy's by `kind`."""
-    da = pytest.importorskip("dask.array")
+    da = optional("dask.array")
     chunks = [min(heights[i % len(heights)], len(X)) for i in range(len(X))]
     cut = int(np.searchsorted(np.cumsum(chunks), len(X)))
     chunks = [*chunks[:cut], len(X) - sum(chunks[:cut])]
@@ -30,16 +32,16 @@ def dask_blocks(X, heights, kind=np.asarray):
 def stored(X, kind, path):
     """The same numbers in a file."""
     if kind == "zarr":
-        zarr = pytest.importorskip("zarr")
+        zarr = optional("zarr")
         array = zarr.create_array(store=path / "x.zarr", shape=X.shape, chunks=(40, 300), dtype=X.dtype)
         array[:] = X
         return array
     if kind == "hdf5":
-        h5py = pytest.importorskip("h5py")
+        h5py = optional("h5py")
         with h5py.File(path / "x.h5", "w") as file:
             file.create_dataset("X", data=X, chunks=(min(11, len(X)), min(5, X.shape[1])))
         return h5py.File(path / "x.h5")["X"]
-    anndata = pytest.importorskip("anndata")
+    anndata = optional("anndata")
     anndata.AnnData(sparse.csr_matrix(X) if kind == "h5ad csr" else X).write_h5ad(path / "x.h5ad")
     return anndata.read_h5ad(path / "x.h5ad", backed="r").X
 
@@ -63,39 +65,33 @@ def containers(X, container, tmp_path):
     }[container]
 
 
-@pytest.fixture(params=["whole", "scaled columns", "columns of columns"])
-def view(request):
-    """A way to derive a matrix, and the same done to a plain array."""
-
-    def derive(matrix, Z):
-        rng = np.random.default_rng(5)
-        if request.param.startswith("scaled"):
-            scale = rng.uniform(0.5, 2.0, Z.shape[1])
-            matrix, Z = matrix.scaled(scale), Z * scale
-        for _ in range(request.param.count("columns")):
-            kept = rng.random(Z.shape[1]) < 0.7
-            kept[:2] = True
-            matrix, Z = matrix.columns(kept), Z[:, kept]
-        return matrix, Z
-
-    return derive
+def derive(view, matrix, Z):
+    """Derive a view of the matrix, and do the same to a plain array."""
+    rng = np.random.default_rng(5)
+    if view.startswith("scaled"):
+        scale = rng.uniform(0.5, 2.0, Z.shape[1])
+        matrix, Z = matrix.scaled(scale), Z * scale
+    for _ in range(view.count("columns")):
+        kept = rng.random(Z.shape[1]) < 0.7
+        kept[:2] = True
+        matrix, Z = matrix.columns(kept), Z[:, kept]
+    return matrix, Z
 
 
 CONTAINERS = ["C", "F", "memmap", "csr", "csc", "dask", "dask sparse", "zarr", "hdf5", "h5ad", "h5ad csr"]
+DTYPES = [np.float64, np.float32]
+VIEWS = ["whole", "scaled columns", "columns of columns"]
+# Every container with every dtype and view; the shapes take turns, so that every pair of two settings occurs.
+CASES = [
+    (container, dtype, view, SHAPES[(i + j + k) % 3])
+    for i, container in enumerate(CONTAINERS)
+    for j, dtype in enumerate(DTYPES)
+    for k, view in enumerate(VIEWS)
+]
 
 
-@pytest.fixture(params=CONTAINERS)
-def container(request):
-    return request.param
-
-
-@pytest.fixture(params=[np.float64, np.float32])
-def dtype(request):
-    return request.param
-
-
-@pytest.fixture(params=SHAPES, ids=str)
-def pair(request, container, dtype, view, tmp_path, monkeypatch):
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1].__name__}-{case[2]}-{case[3]}")
+def pair(request, tmp_path, monkeypatch):
     """A matrix made of several blocks, and the centred array it stands for."""
     monkeypatch.setattr(dense_module, "BLOCK_BYTES", 2048)
     monkeypatch.setattr(sparse_module, "BLOCK_BYTES", 2048)
@@ -103,18 +99,24 @@ def pair(request, container, dtype, view, tmp_path, monkeypatch):
     monkeypatch.setattr(stored_module, "BLOCK_BYTES", 4096)
     monkeypatch.setattr(array_module, "RADII_BYTES", 2048)
     monkeypatch.setattr(array_module, "RADII_ROWS", 100)
-    n, p = request.param
+    container, dtype, view, (n, p) = request.param
     rng = np.random.default_rng(n + p)
     X = (rng.standard_normal((n, p)) * rng.uniform(0.1, 3, p) + rng.standard_normal(p)).astype(dtype)
     X[rng.random((n, p)) < 0.6] = 0.0
     X[0], X[1] = 1.0, -1.0  # no column is constant
     plain = X.astype(np.float64)
-    return view(as_matrix(containers(X, container, tmp_path)), plain - plain.mean(axis=0))
+    return derive(view, as_matrix(containers(X, container, tmp_path)), plain - plain.mean(axis=0))
 
 
 def close(actual, wanted):
     # 1e-12 of the largest entry: sums of different orders, and nothing else, may differ.
     np.testing.assert_allclose(actual, wanted, rtol=1e-11, atol=1e-12 * max(1.0, np.abs(wanted).max()))
+
+
+def test_every_pair_of_settings_occurs():
+    for one, other in combinations(range(4), 2):
+        seen = {(str(case[one]), str(case[other])) for case in CASES}
+        assert len(seen) == len({str(case[one]) for case in CASES}) * len({str(case[other]) for case in CASES})
 
 
 def test_shape_and_column_squares(pair):

@@ -30,7 +30,7 @@ class Matrix(ABC):
     column_squares : ndarray of shape (n_features,)
         Sums of squares of the columns of Z.
     known_spectrum : tuple of two ndarrays and a float, or None
-        Leading eigenvalues and axes, once `core.spectrum` has found them, and the level above which none is missing.
+        Leading eigenvalues and axes, once `linalg.spectrum` has found them, and the level above which none is missing.
     """
 
     n_samples: int

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.data.entries import first_bad_entry, stored_values
+from gsppca.data.entries import first_bad_entry, stored_values, unmasked
 from gsppca.data.memory import as_floats
 from gsppca.progress import tell
 
@@ -58,6 +58,7 @@ class Blocks(ABC):
         dtype = np.dtype(dtype)
         if dtype.kind not in "biuf":
             raise ValueError(f"X must hold real numbers, got dtype {dtype}. Convert it, for example to float32.")
+        dtype = dtype.newbyteorder("=")
         self.dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.n_passes = 0
         self._told_at = time.monotonic()
@@ -135,7 +136,7 @@ def ready(raw: Any, number: int, shape: tuple[int, int]) -> Any:
         )
     if issparse(raw):
         return as_floats(raw if raw.format in ("csr", "csc") else raw.tocsr())
-    return as_floats(np.asarray(raw))
+    return as_floats(np.asarray(unmasked(raw)))
 
 
 def refuse_not_finite(block: Any, first: int) -> None:

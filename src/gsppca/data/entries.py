@@ -10,9 +10,27 @@ from scipy.sparse import issparse
 ROW_BLOCK = 1024
 
 
+def unmasked(X: Any) -> Any:
+    """Return a masked array as a plain one, in which the masked entries are NaN; everything else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    values: Any = X if X.dtype.kind == "f" else X.astype(np.float64)
+    return values.filled(np.nan)
+
+
+def native(X: Any) -> Any:
+    """Return numbers in the byte order of this machine: those of big-endian files are floats like others."""
+    dtype = getattr(X, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf" or dtype.isnative:
+        return X
+    return X.astype(dtype.newbyteorder("="))
+
+
 def stored_values(X: Any) -> Any:
     """Return the array of all numbers that a container stores; zeros of a sparse matrix are not."""
-    return X.data if issparse(X) else np.asarray(X)
+    return X.data if issparse(X) else np.asarray(unmasked(X))
 
 
 def first_bad_entry(X: Any) -> tuple[int, int] | None:
@@ -22,7 +40,7 @@ def first_bad_entry(X: Any) -> tuple[int, int] | None:
         bad = ~np.isfinite(entries.data)
         places = sorted(zip(entries.row[bad].tolist(), entries.col[bad].tolist(), strict=True))
         return places[0] if places else None
-    X = np.asarray(X)
+    X = np.asarray(unmasked(X))
     for start in range(0, len(X), ROW_BLOCK):
         found = np.argwhere(~np.isfinite(X[start : start + ROW_BLOCK]))
         if len(found):

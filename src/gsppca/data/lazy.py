@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from gsppca._blas import one_blas_thread
 from gsppca._optional import optional_import
+from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import (
     BlockError,

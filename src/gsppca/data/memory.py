@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.dense import DenseMatrix
+from gsppca.data.entries import native, unmasked
 from gsppca.data.sparse import SparseMatrix
 
 
@@ -21,7 +22,7 @@ def in_memory(X: Any, **known: Any) -> ArrayMatrix:
             X = X.copy()
             X.sum_duplicates()
         return SparseMatrix(as_floats(X), **known)
-    X = np.asarray(X)
+    X = np.asarray(unmasked(X))
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
             f"X must be a two-dimensional array of real numbers, got {X.ndim} dimension(s) of dtype {X.dtype}. "
@@ -31,5 +32,6 @@ def in_memory(X: Any, **known: Any) -> ArrayMatrix:
 
 
 def as_floats(X: Any) -> Any:
-    """Return numbers as float64, float32 as it is."""
+    """Return numbers as float64, float32 as it is; both in the byte order of this machine."""
+    X = native(X)
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

@@ -7,6 +7,7 @@ as breaking ties by it, treats both alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from gsppca._typing import FloatArray, IntArray
+from gsppca.data import as_blocks
+from gsppca.data.blocks import Blocks, Combine, Task
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Shadowed:
 
     Attributes
     ----------
-    X : array of shape (n_samples, 2 * n_features)
+    X : array or Blocks of shape (n_samples, 2 * n_features)
         Columns and shadows in random order; of the kind, format and dtype of the data.
     places : ndarray of shape (2 * n_features,)
         Where the columns of the data stand in `X`, and then where their shadows do.
@@ -42,12 +45,12 @@ def add_shadows(X: Any, rng: np.random.Generator) -> Shadowed:
 
     Parameters
     ----------
-    X : ndarray, CSR or CSC matrix, or dask array of shape (n_samples, n_features)
+    X : ndarray, CSR or CSC matrix, or data in blocks, of shape (n_samples, n_features)
         The data; not changed. What it costs: an array takes its memory twice more, a sparse matrix twice its non-zeros
-        more. A dask array stays lazy; it must know its shape, and its rows are permuted within their chunks, since a
-        permutation across chunks would shuffle the whole data between the workers. That is as valid, for rows that are
-        exchangeable, but what varies between chunks only is left in the shadows and is not found: chunks should hold
-        some hundred rows each, in no special order.
+        more. Of data in blocks (dask, zarr, HDF5) the rows are permuted within their blocks when these are read, since
+        a permutation across blocks would shuffle the whole data between the workers. That is as valid, for rows that
+        are exchangeable, but what varies between blocks only is left in the shadows and is not found: blocks should
+        hold some hundred rows each, in no special order.
     rng : Generator
         Draws the permutations.
 
@@ -61,13 +64,61 @@ def add_shadows(X: Any, rng: np.random.Generator) -> Shadowed:
     (array([ 9., 10., 11.]), array([ 9., 10., 11.]))
     """
     places = rng.permutation(2 * X.shape[1])
-    if sparse.issparse(X):
-        doubled = _double_sparse(X, places, rng)
-    elif hasattr(X, "map_blocks"):
-        doubled = _double_chunked(X, places, rng)
-    else:
-        doubled = _double_dense(np.asarray(X), places, rng)
-    return Shadowed(doubled, places)
+    blocks = as_blocks(X)
+    if blocks is not None:
+        return Shadowed(ShadowedBlocks(blocks, places, int(rng.integers(2**63))), places)
+    return Shadowed(_doubled(X, places, rng), places)
+
+
+class ShadowedBlocks(Blocks):
+    """Data in blocks with a permuted copy of each column: every block permutes its own rows when it is read.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The data.
+    places : ndarray of shape (2 * n_features,)
+        Where columns and copies stand.
+    seed : int
+        With the number of its first row it decides how a block is permuted: always in the same way.
+    """
+
+    def __init__(self, blocks: Blocks, places: IntArray, seed: int):
+        super().__init__(blocks.edges, len(places), blocks.dtype)
+        self.blocks, self.double = blocks, _Doubling(places, seed)
+
+    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+        return self.blocks.fold(_OnDoubled(task, self.double), combine)
+
+    def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> Any:
+        raise TypeError("Permuted copies are made by the number of their block: use fold.")
+
+    def block(self, number: int) -> Any:
+        return self.double(self.blocks.block(number), int(self.edges[number]))
+
+
+@dataclass(frozen=True)
+class _Doubling:
+    places: IntArray
+    seed: int
+
+    def __call__(self, block: Any, first: int) -> Any:
+        return _doubled(block, self.places, np.random.default_rng([self.seed, first]))
+
+
+@dataclass(frozen=True)
+class _OnDoubled:
+    """A task on a block, done on the block with its permuted copies; can be sent to workers."""
+
+    task: Task
+    double: _Doubling
+
+    def __call__(self, block: Any, first: int) -> Any:
+        return self.task(self.double(block, first), first)
+
+
+def _doubled(X: Any, places: IntArray, rng: np.random.Generator) -> Any:
+    return _double_sparse(X, places, rng) if sparse.issparse(X) else _double_dense(np.asarray(X), places, rng)
 
 
 def _double_dense(X: Any, places: IntArray, rng: np.random.Generator) -> Any:
@@ -91,23 +142,3 @@ def _double_sparse(X: Any, places: IntArray, rng: np.random.Generator) -> Any:
     shadows = type(by_column)((by_column.data.copy(), rows, by_column.indptr.copy()), shape=(n, p))
     shadows.sort_indices()
     return sparse.hstack([by_column, shadows], format="csc")[:, np.argsort(places)].asformat(X.format)
-
-
-def _double_chunked(X: Any, places: IntArray, rng: np.random.Generator) -> Any:
-    """The same, lazily: each chunk permutes its own rows, by a seed that its place decides."""
-    if not all(np.isfinite(size) for size in X.shape):
-        raise ValueError(
-            f"X must know its shape, got {X.shape}. Call X.compute_chunk_sizes() first, so that rows can be permuted."
-        )
-    seed = int(rng.integers(2**63))
-    shadows = X.map_blocks(_permute_chunk, seed=seed, dtype=X.dtype, meta=X._meta)
-    doubled = np.concatenate([X, shadows], axis=1)  # dask's, by numpy's protocol
-    return doubled[:, np.argsort(places)]
-
-
-def _permute_chunk(block: Any, seed: int, block_info: Any = None) -> Any:
-    place = block_info[0]["chunk-location"] if block_info else (0, 0)
-    rng = np.random.default_rng([seed, *place])
-    if sparse.issparse(block):
-        return _double_sparse(block, np.arange(2 * block.shape[1]), rng)[:, block.shape[1] :]
-    return rng.permuted(block, axis=0)

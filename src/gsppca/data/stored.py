@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gsppca._blas import n_blas_threads, one_blas_thread
+from gsppca._threads import n_blas_threads, one_blas_thread
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import BlockError, BlockRun, Blocks, Combine, Task, refuse_not_finite, stacked
 

@@ -1,0 +1,154 @@
+"""Heavy tails: are there any, which bounds cut them, and what they leave the evidence to say.
+
+The evidence is Gaussian. Where columns have heavier tails, a few large entries in one row look like a factor, and pure
+noise seems to have structure. What is done about it needs the moments of the columns only, one pass over the data for
+each round, and is the same for every container and every order of rows and columns:
+
+1. The tails are heavy if the mean kurtosis of the columns exceeds the Gaussian one by more than `LEAST_EXCESS`, and by
+   more than four of its standard errors, sqrt(24 / (n p)).
+2. Then columns are clipped at `REACH` standard deviations from their mean, as the mean absolute deviation tells them,
+   both taken of the clipped column: rounds of it, for each column until its kurtosis no longer falls.
+3. A column that hardly ever differs from one value (a rare word, a rare count) has few samples that say anything, n /
+   kurtosis in effect. With fewer than `FEWEST` it is rare: it would be equal to others by chance, and no clipping
+   helps. Such columns are not judged.
+4. With the mean excess kurtosis k that the others keep, log evidences are divided by k / log(e + k), the `temperature`,
+   if that is above 1: two rare events coincide more often than the Gaussian model says. (Two columns with m ones each
+   share j of them with log probability about -j log(n/m); the Gaussian log evidence of it is n j^2 / (2 m^2), and k is
+   about n/m. The ratio of the two at j of half of m to all of m is k / (4 log k) to k / log k.)
+
+The columns are never taken to share their units then: heavy tails spread their variances.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.components.units import share_units
+from gsppca.data.clipped import clip_columns, column_sums
+
+LEAST_EXCESS = 0.5
+N_ERRORS = 4.0
+REACH = 3.0  # 0.3 % of a Gaussian column lie beyond
+GAUSSIAN = 1.2533141373155003  # standard deviation per mean absolute deviation
+MAX_ROUNDS = 10
+SETTLED = 0.02  # of the kurtosis of a column: a round that lowers it by less is its last
+FEWEST = 5.0  # effective samples of a column
+FEW_COLUMNS = 10  # whose variances are not compared
+ALLOWED = 9.0  # kurtosis that is not rare at any number of samples
+
+
+@dataclass(frozen=True)
+class Tails:
+    """What is known of the tails of some columns.
+
+    Attributes
+    ----------
+    heavy : bool
+        Whether columns are to be clipped, and each to have a noise variance of its own.
+    excess : float
+        Mean excess kurtosis of the columns as they came.
+    low, high : ndarray of shape (n_features,)
+        Bounds to clip at; infinite if the tails are not heavy.
+    rare : ndarray of shape (n_features,)
+        Columns that are not to be judged; none if the tails are not heavy.
+    temperature : float
+        What log evidences are to be divided by; 1 if the tails are not heavy.
+    """
+
+    heavy: bool
+    excess: float
+    low: FloatArray
+    high: FloatArray
+    rare: BoolArray
+    temperature: float
+
+
+def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, always: bool = False) -> Tails:
+    """Measure the tails of the columns; one pass over the data, some more if they are heavy.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC matrix, or Blocks of shape (n_samples, n_features)
+        Finite numbers; constant columns are left out of all means.
+    mean : ndarray of shape (n_features,)
+        Means of the columns.
+    unit : ndarray of shape (n_features,) or float, default=1.0
+        About the standard deviation of each column, positive: fourth powers of the data may be too large to be held.
+    always : bool, default=False
+        Whether to clip whatever the kurtosis.
+    """
+    n, p = X.shape
+    low, high = np.full(p, -np.inf), np.full(p, np.inf)
+    active = np.arange(p)
+    units = np.broadcast_to(np.asarray(unit, dtype=float), (p,))
+    centre, kurtosis, deviation = _moments(X, mean, low, high, units, active)
+    varying = np.isfinite(kurtosis)
+    excess = float(kurtosis[varying].mean()) - 3 if varying.any() else 0.0
+    error = float(np.sqrt(24 / (n * max(int(varying.sum()), 1))))
+    heavy = always or excess > max(LEAST_EXCESS, N_ERRORS * error)
+    if not heavy:
+        return Tails(False, excess, low, high, np.zeros(p, dtype=bool), 1.0)
+    most = max(n / FEWEST, ALLOWED)
+    for _ in range(MAX_ROUNDS):
+        if not len(active):
+            break
+        low[active] = centre[active] - REACH * deviation[active]
+        high[active] = centre[active] + REACH * deviation[active]
+        before = kurtosis[active]
+        centre[active], kurtosis[active], deviation[active] = _moments(
+            X, centre[active], low[active], high[active], units[active], active
+        )
+        # A gross outlier is cut down round by round, and the kurtosis falls only when it is near the others.
+        now = kurtosis[active]
+        active = active[(now < (1 - SETTLED) * before) | (now > most)]
+    rare = ~(kurtosis < most)
+    left = max(float(kurtosis[~rare].mean()) - 3, 0.0) if not rare.all() else 0.0
+    return Tails(True, excess, low, high, rare, max(left / float(np.log(math.e + left)), 1.0))
+
+
+def clip_tails(X: Any, tails: Tails) -> Any:
+    """Return X with the tails of its columns cut off, if they are heavy; constant shifts of columns are possible."""
+    return clip_columns(X, tails.low, tails.high) if tails.heavy else X
+
+
+def has_own_noise(column_squares: FloatArray, n_samples: int, tails: Tails) -> bool:
+    """Whether every column has a noise variance of its own, rather than all the same.
+
+    Parameters
+    ----------
+    column_squares : ndarray of shape (n_features,)
+        Sums of squares of the clipped columns.
+    n_samples : int
+    tails : Tails
+        Heavy ones spread the variances; and few columns do not tell their spread.
+    """
+    few = len(column_squares) < FEW_COLUMNS
+    return tails.heavy or few or not share_units(column_squares, n_samples)
+
+
+def _moments(
+    X: Any, centre: FloatArray, low: FloatArray, high: FloatArray, unit: FloatArray, columns: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, kurtosis and standard deviation, by the mean absolute deviation round `centre`, of some clipped columns.
+
+    The kurtosis of a constant column is nan.
+    """
+    n = X.shape[0]
+    first, absolute, second, third, fourth = column_sums(X, _powers, centre, low, high, unit, columns=columns) / n
+    variance = second - first**2
+    central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
+    # Rounding leaves a constant column some variance.
+    constant = variance <= 1e-14 * (second + (np.finfo(float).eps * centre / unit) ** 2) + np.finfo(float).tiny
+    kurtosis = np.where(constant, np.nan, central / np.where(constant, 1.0, variance) ** 2)
+    return centre + unit * first, kurtosis, GAUSSIAN * unit * absolute
+
+
+def _powers(values: FloatArray, centre: FloatArray, low: FloatArray, high: FloatArray, unit: FloatArray) -> FloatArray:
+    clipped = (np.clip(values, low, high) - centre) / unit
+    squares = clipped**2
+    return np.stack([clipped, np.abs(clipped), squares, squares * clipped, squares**2])

@@ -1,1 +1,0 @@
-"""Pure numerics: plain arrays in, frozen dataclasses out."""

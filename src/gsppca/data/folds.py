@@ -1,0 +1,152 @@
+"""What a cross-validation asks of the data, each in one pass: sums over the rows of each fold, and some columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gsppca._typing import FloatArray, IntArray
+from gsppca.data.array import ArrayMatrix
+from gsppca.data.base import Matrix
+from gsppca.data.chunked import ChunkedMatrix
+
+BLOCK_BYTES = 2**20  # of centred rows treated at a time
+LEAST_HEIGHT = 64  # rows of a fold that are multiplied at a time
+
+
+def fold_grams(matrix: Matrix, fold: IntArray) -> FloatArray:
+    """Return ``Z'Z`` over the rows of each fold, shape (n_folds, n_features, n_features); for few features only.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    fold : ndarray of shape (n_samples,)
+        Number of the fold of every row, from 0.
+    """
+    n_folds = int(fold.max()) + 1
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_fold_grams, fold, n_folds)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_fold_grams(matrix, slice(0, matrix.n_samples), fold, n_folds)
+
+
+def _block_fold_grams(part: ArrayMatrix, rows: slice, fold: IntArray, n_folds: int) -> FloatArray:
+    own = fold[rows]
+    p = part.n_features
+    # Thinner blocks would cost a whole Gram matrix of sums for few products.
+    height = max(BLOCK_BYTES // (8 * p), n_folds * LEAST_HEIGHT)
+    totals = np.zeros((n_folds, p, p))
+    for start in range(0, part.n_samples, height):
+        block = part._centred(slice(start, min(start + height, part.n_samples)))
+        for number in range(n_folds):
+            chosen = block[own[start : start + height] == number]
+            totals[number] += chosen.T @ chosen
+    return totals
+
+
+def fold_products(matrix: Matrix, chosen: IntArray, fold: IntArray, others: FloatArray) -> FloatArray:
+    """Return products of some columns of Z with all columns, and with others, over the rows of each fold.
+
+    The sums of squares of the chosen columns, by row, count as one more column on either side: it comes last.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    chosen : ndarray of shape (n_chosen,)
+        Indices of the columns.
+    fold : ndarray of shape (n_samples,)
+        Number of the fold of every row, from 0.
+    others : ndarray of shape (n_samples, n_others)
+        Columns in memory.
+
+    Returns
+    -------
+    products : ndarray of shape (n_folds, n_chosen + 1, n_features + n_others + 1)
+    """
+    n_folds = int(fold.max()) + 1
+    if matrix.n_samples <= matrix.n_features:  # few rows: copies of the chosen columns for each fold are small
+        columns = column_values(matrix, chosen)
+        member = fold[:, None] == np.arange(n_folds)
+        left = _with_squares(columns, columns)
+        masked = (left[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
+        right = _with_squares(others, columns)
+        products = np.hstack([matrix.transposed_product(masked), masked.T @ right])
+        return products.reshape(n_folds, left.shape[1], -1)
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_fold_products, chosen, fold, others, n_folds)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_fold_products(matrix, slice(0, matrix.n_samples), chosen, fold, others, n_folds)
+
+
+def _block_fold_products(
+    part: ArrayMatrix, rows: slice, chosen: IntArray, fold: IntArray, others: FloatArray, n_folds: int
+) -> FloatArray:
+    fold, others, p = fold[rows], others[rows], part.n_features
+    left = np.append(chosen, p + others.shape[1])
+    totals = np.zeros((n_folds, len(left), left[-1] + 1))
+    height = max(n_folds, BLOCK_BYTES // (8 * totals.shape[2]))
+    for start in range(0, part.n_samples, height):
+        own = slice(start, min(start + height, part.n_samples))
+        block = part._centred(own)
+        everything = _with_squares(np.hstack([block, others[own]]), block[:, chosen])
+        for number in range(n_folds):
+            inside = everything[fold[own] == number]
+            totals[number] += inside[:, left].T @ inside
+    return totals
+
+
+def _with_squares(columns: FloatArray, squared: FloatArray) -> FloatArray:
+    return np.column_stack([columns, np.einsum("ij,ij->i", squared, squared)])
+
+
+def scores_and_squares(matrix: Matrix, axes: FloatArray) -> FloatArray:
+    """Return ``Z axes'`` and, as the last column, the sums of squares of the rows, shape (n_samples, n_axes + 1)."""
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_scores_and_squares, axes, combine=_below)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_scores_and_squares(matrix, slice(None), axes)
+
+
+def _block_scores_and_squares(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:
+    return np.column_stack([part.product(axes), part.row_squares()])
+
+
+def column_values(matrix: Matrix, chosen: IntArray) -> FloatArray:
+    """Return some columns of Z, shape (n_samples, n_chosen), in the order given; for few columns only."""
+    kept = np.zeros(matrix.n_features, dtype=bool)
+    kept[chosen] = True
+    part = matrix.columns(kept)
+    if isinstance(part, ChunkedMatrix):
+        values = part._sum(_block_values, combine=_below)
+    else:
+        assert isinstance(part, ArrayMatrix)
+        values = _block_values(part, slice(None))
+    return values[:, np.searchsorted(np.flatnonzero(kept), chosen)]
+
+
+def _block_values(part: ArrayMatrix, _: slice) -> FloatArray:
+    return part._centred(slice(None)).copy()
+
+
+def _below(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.concatenate([one, other])
+
+
+def fold_squares(matrix: Matrix, fold: IntArray) -> FloatArray:
+    """Return the sums of squares of the columns of Z over the rows of each fold, shape (n_folds, n_features)."""
+    member = (np.arange(int(fold.max()) + 1)[:, None] == fold).astype(np.float64)
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_fold_squares, member)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_fold_squares(matrix, slice(0, matrix.n_samples), member)
+
+
+def _block_fold_squares(part: ArrayMatrix, rows: slice, member: FloatArray) -> FloatArray:
+    own = member[:, rows]
+    height = max(1, BLOCK_BYTES // (8 * part.n_features))
+    totals = np.zeros((len(member), part.n_features))
+    for start in range(0, part.n_samples, height):
+        block = part._centred(slice(start, min(start + height, part.n_samples)))
+        totals += own[:, start : start + height] @ np.square(block, out=block)
+    return totals

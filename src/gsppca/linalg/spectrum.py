@@ -1,0 +1,80 @@
+"""Leading eigenpairs of ``Z'Z``, from whichever side is small; never a full decomposition of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
+
+from gsppca._threads import one_blas_thread
+from gsppca._typing import FloatArray
+from gsppca.data.base import Matrix
+from gsppca.linalg.krylov import krylov_pairs
+from gsppca.results import Spectrum
+
+DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
+
+
+def leading_spectrum(matrix: Matrix, n_axes: int, levels: FloatArray | None = None) -> Spectrum:
+    """Return the `n_axes` largest eigenvalues of ``Z'Z / n`` and their eigenvectors.
+
+    The Gram matrix of the smaller side is used when it can be formed; otherwise block Lanczos iterations need one
+    pass over the data each. Signs are those of the solver: `components.axes` fixes them where they are shown. The
+    matrix remembers its spectrum, since several stages ask for it.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    n_axes : int
+        At most the smaller side of the matrix.
+    levels : ndarray of shape (n_axes,), descending, optional
+        From the first pair that does not exceed its level, pairs may be left out: those inside the bulk of the noise
+        take the most passes.
+    """
+    known = matrix.known_spectrum
+    if known is None or _lacks(known[0], known[2], n_axes, levels):
+        values, axes = _leading_pairs(matrix, n_axes, levels)
+        # Above this, none is missing.
+        complete = float(values[-1] if levels is None or len(values) == n_axes else levels[len(values)])
+        matrix.known_spectrum = known = (values, axes, complete)
+    return Spectrum(known[0][:n_axes], known[1][:n_axes])
+
+
+def _lacks(values: FloatArray, complete: float, n_axes: int, levels: FloatArray | None) -> bool:
+    """Whether known eigenvalues are too few."""
+    if len(values) >= n_axes:
+        return False
+    return levels is None or complete > levels[len(values)]
+
+
+def _leading_pairs(matrix: Matrix, n_axes: int, levels: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, descending, and eigenvectors as rows."""
+    n = matrix.n_samples
+    if matrix.prefers_gram:
+        values, vectors = top_pairs(matrix.gram, n_axes)
+        return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
+    if matrix.prefers_outer_gram:
+        values, vectors = top_pairs(matrix.outer_gram(), n_axes)
+        axes = matrix.transposed_product(np.ascontiguousarray(vectors))
+        with one_blas_thread():
+            return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
+    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, None if levels is None else n * levels)
+    return np.maximum(values, 0.0) / n, axes
+
+
+def top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as columns."""
+    order = len(gram)
+    with one_blas_thread():
+        if order <= DENSE_EIGEN or 4 * count > order:
+            values, vectors = eigh(gram, subset_by_index=[order - count, order - 1])
+        else:
+            values, vectors = eigsh(gram, count, v0=gram.diagonal() + gram.trace() / order)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _orthonormal_rows(axes: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the rows, in their order; a row that vanishes is completed arbitrarily."""
+    basis, triangle = np.linalg.qr(axes.T)
+    return np.ascontiguousarray(basis.T * np.where(triangle.diagonal() < 0, -1.0, 1.0)[:, None])

@@ -1,0 +1,1 @@
+"""Which variables come first: rankings of the columns."""

@@ -1,0 +1,1 @@
+"""Variational EM of the relaxed model of the paper (section 2.4)."""

@@ -1,0 +1,297 @@
+"""Variational EM of the relaxed model (section 2.4 of the paper): one pass over the data per iteration.
+
+Where we leave the paper, and why:
+
+1. All loading covariances S_k share an eigenbasis, that of the second moment T of the scores. In this basis every
+   update is elementwise: O(n p d + d^3) an iteration instead of O(n p d^3), and no p x d x d array.
+2. The M-steps of sigma and u are printed with wrong signs and indices (the bound would fall); here they are the
+   maximisers of the bound, and each sub-update raises it: q(Y), q(W), u, sigma, alpha, in this order. The paper lists
+   alpha, sigma, u, so that sigma is that of the previous u: `noise_first`. The update of alpha depends on neither.
+3. Convergence is a rise of the bound below `tol` per entry of X. A change relative to the bound would depend on the
+   unit of the data, because scaling X shifts the bound.
+4. EM creeps. Every two iterations are extrapolated (SQUAREM, Varadhan & Roland 2008); the step is kept only if the
+   iteration that follows it ends above the bound before, so that the bound never falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gsppca._typing import FloatArray
+from gsppca.data.base import Matrix
+from gsppca.rankings.vem.bound import lower_bound
+from gsppca.results import RelaxedFit, RelaxedState
+
+COLLAPSED = 1e-9  # share of the sum of squares below which the factors explain nothing
+LONGEST = 100.0  # extrapolation, in EM steps; longer ones are rarely accepted, and amplify rounding
+Progress = Callable[[str, int, float, FloatArray], None]  # step, iterations, bound, relevance
+
+
+@dataclass(frozen=True)
+class Step:
+    """A state and the bound it reaches."""
+
+    state: RelaxedState
+    bound: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """How far a run has come: all that it needs to go on, to the last bit.
+
+    Attributes
+    ----------
+    step : Step
+        Where it stands.
+    bounds : sequence of float
+        Bounds of the accepted iterations so far.
+    n_iter : int
+        Iterations so far.
+    converged : bool
+        Whether the bound has settled.
+    """
+
+    step: Step
+    bounds: Sequence[float]
+    n_iter: int
+    converged: bool = False
+
+
+def relaxed_em(
+    matrix: Matrix,
+    start: Step,
+    *,
+    n_done: int,
+    bounds: Sequence[float],
+    max_iter: int,
+    tol: float,
+    accelerate: bool = True,
+    noise_first: bool = False,
+    progress: Progress | None = None,
+    converged: bool = False,
+    save: Callable[[Run], None] | None = None,
+) -> RelaxedFit:
+    """Iterate from `start` until the bound settles, or nothing is explained any more.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    start : Step
+        A state with its bound.
+    n_done, bounds : int, sequence of float
+        Iterations that led to `start`, and their bounds.
+    max_iter : int
+        Iterations allowed, `n_done` included.
+    tol : float
+        Stop when an EM iteration raises the bound by less than this, per entry of the data.
+    accelerate : bool
+        Whether to extrapolate.
+    noise_first : bool
+        Whether sigma is updated before u, in the order of the paper's equations 13 to 15, or after it.
+    progress : callable, optional
+        Called with the name of the step, the number of iterations, the bound and the relevances.
+    converged : bool
+        Whether `start` is the end of a run.
+    save : callable, optional
+        Called with the run before every extrapolated iteration, and at the end.
+    """
+    record = list(bounds)
+    settled = tol * matrix.n_samples * matrix.n_features
+    current, n_iter = start, n_done
+
+    def advance(step: Step) -> Step:
+        nonlocal n_iter, converged
+        n_iter += 1
+        following = em_step(matrix, [step.state], noise_first)[0]
+        converged = following.bound - step.bound <= settled
+        if following.bound < step.bound:
+            return step  # rounding hides what is left to gain, as when the factors can explain everything
+        record.append(following.bound)
+        if progress is not None:
+            progress("variational EM", n_iter, following.bound, following.state.relevance)
+        return following
+
+    while not converged and n_iter < max_iter and not _collapsed(current.state, matrix):
+        if save is not None:
+            save(Run(current, record, n_iter))
+        first = advance(current)
+        if converged or n_iter >= max_iter or not accelerate:
+            current = first
+            continue
+        second = advance(first)
+        if converged or n_iter >= max_iter:
+            current = second
+            continue
+        candidate = extrapolate(current.state, first.state, second.state)
+        current = second
+        del first, second  # their loadings are not needed any more, and as large as those of the step to come
+        n_iter += 1
+        landed = em_step(matrix, [candidate], noise_first)[0]
+        if landed.bound > current.bound:
+            current = landed
+            record.append(landed.bound)
+        del candidate, landed
+    if save is not None:
+        save(Run(current, record, n_iter, converged))
+    state = current.state
+    return RelaxedFit(
+        relevance=state.relevance,
+        slab_rate=state.slab_rate,
+        noise_variance=state.noise_variance,
+        loading_mean=state.loading_mean,
+        explained=state.explained,
+        bounds=np.array(record),
+        n_iter=n_iter,
+        converged=converged,
+        collapsed=_collapsed(state, matrix),
+    )
+
+
+def em_step(matrix: Matrix, states: Sequence[RelaxedState], noise_first: bool = False) -> list[Step]:
+    """Advance some states by one iteration, in one common pass over the data."""
+    d, p = states[0].loading_mean.shape
+    axes = np.empty((len(states), d, p))
+    score_covs = [_score_posterior(state, out) for state, out in zip(states, axes, strict=True)]
+    products = matrix.gram_product(axes.reshape(-1, p)).reshape(axes.shape)
+    return [_update(matrix, noise_first, *parts) for parts in zip(states, score_covs, axes, products, strict=True)]
+
+
+def _collapsed(state: RelaxedState, matrix: Matrix) -> bool:
+    """Whether the factors explain nothing: the run is on its way to ``u = 0``, and would only lose the order of u."""
+    return bool(state.explained.sum() <= COLLAPSED * matrix.total_squares)
+
+
+def _score_posterior(state: RelaxedState, axes: FloatArray) -> FloatArray:
+    """Update q(Y): return the covariance of the scores, (d, d), and write the axes A' with score means X A, (d, p)."""
+    weighted = state.loading_mean * state.relevance
+    precision = weighted @ weighted.T
+    precision += state.weighted_loading_cov
+    precision /= state.noise_variance
+    precision[np.diag_indices_from(precision)] += 1.0
+    score_cov = np.linalg.inv(precision)
+    np.matmul(score_cov / state.noise_variance, weighted, out=axes)
+    return score_cov
+
+
+def _update(
+    matrix: Matrix,
+    noise_first: bool,
+    state: RelaxedState,
+    score_cov: FloatArray,
+    axes: FloatArray,
+    products: FloatArray,
+) -> Step:
+    """Update q(W), u, sigma and alpha, given q(Y) and ``products = axes X'X``."""
+    n, (d, p) = matrix.n_samples, axes.shape
+    u, s2, rate2 = state.relevance, state.noise_variance, state.slab_rate**2
+    moment = axes @ products.T  # sum of squares of the score means, to become T = E Y'Y
+    moment = n * score_cov + (moment + moment.T) / 2
+    lam, basis = np.linalg.eigh(moment)
+    g = basis.T @ products
+
+    # q(W), eq. of Proposition 5: S_k = diag(variance_k), m_k = u_k S_k g_k / sigma^2, in the eigenbasis of T.
+    variance = np.multiply.outer(lam / (s2 * rate2), u * u)
+    variance += 1.0  # by how much the data shrinks the prior variance: free of the unit of X
+    loading_log_det = -_sum_log(variance) - d * p * math.log(rate2)
+    np.divide(1 / rate2, variance, out=variance)
+    mean = g * (u / s2)  # in this order: the product of all three may overflow on the way
+    mean *= variance
+
+    # u_k maximises 2 u num - u^2 den on [0, 1].
+    num = np.einsum("jk,jk->k", mean, g)
+    np.multiply(mean, mean, out=g)
+    g += variance  # E w_kj^2; the products are not needed any more
+    den = lam @ g
+    total = matrix.total_squares
+    # Rounding must not make the noise of noiseless data vanish or turn negative.
+    least = np.finfo(float).eps * total
+    before = max(total - float((u * (2 * num - u * den)).sum()), least)
+    u = np.clip(num / den, 0.0, 1.0)
+    explained = u * (2 * num - u * den)
+    residual = max(total - float(explained.sum()), least)
+    s2 = (before if noise_first else residual) / (n * p)
+    loading_squares = float(g.sum())
+    rate2 = d * p / loading_squares
+
+    new_state = RelaxedState(
+        relevance=u,
+        slab_rate=math.sqrt(rate2),
+        noise_variance=s2,
+        loading_mean=basis @ mean,
+        weighted_loading_cov=(basis * (variance @ (u * u))) @ basis.T,
+        explained=explained,
+    )
+    bound = lower_bound(
+        n,
+        p,
+        d,
+        residual=residual,
+        noise_variance=s2,
+        slab_rate=new_state.slab_rate,
+        loading_squares=loading_squares,
+        loading_log_det=loading_log_det,
+        score_squares=float(lam.sum()),
+        score_log_det=n * float(np.linalg.slogdet(score_cov)[1]),
+    )
+    return Step(new_state, bound)
+
+
+def _sum_log(positive: FloatArray) -> float:
+    """Sum of the logarithms of an array (d, p), four rows multiplied at a time: a quarter of the logarithms."""
+    total = 0.0
+    for first in range(0, len(positive), 4):
+        product = positive[first].copy()
+        for row in positive[first + 1 : first + 4]:
+            product *= row
+        total += float(np.log(product, out=product).sum())
+    return total
+
+
+def extrapolate(start: RelaxedState, first: RelaxedState, second: RelaxedState) -> RelaxedState:
+    """Extrapolate two EM iterations: ``x0 - 2 s r + s^2 v`` with r the first step, v the change of the step.
+
+    The loadings are kept in one basis of the latent space throughout, or differences would mean nothing. The rates
+    move on a log scale. An extrapolation never removes a variable: EM alone may do that, for good.
+    """
+    triples = [
+        (start.relevance, first.relevance, second.relevance),
+        (start.loading_mean, first.loading_mean, second.loading_mean),
+        (start.weighted_loading_cov, first.weighted_loading_cov, second.weighted_loading_cov),
+        tuple(np.log([s.slab_rate, s.noise_variance]) for s in (start, first, second)),
+    ]
+    # Each block is measured in its own unit: a relevance and a log rate are of order one already.
+    units = [1.0, _root_mean_square(start.loading_mean), float(np.trace(start.weighted_loading_cov)), 1.0]
+    step = bend = 0.0
+    for blocks, unit in zip(triples, units, strict=True):
+        for x0, x1, x2 in zip(*map(np.atleast_2d, blocks), strict=True):  # row by row: no large temporaries
+            change = (x1 - x0) / unit
+            step += _sum_squares(change)
+            bend += _sum_squares((x2 - x1) / unit - change)
+    length = min(max(1.0, math.sqrt(step / bend)), LONGEST) if bend > 0 else 1.0
+    weights = ((1 - length) ** 2, 2 * length * (1 - length), length**2)
+    relevance, loading_mean, loading_cov, log_rates = (
+        weights[0] * x0 + weights[1] * x1 + weights[2] * x2 for x0, x1, x2 in triples
+    )
+    positive = np.linalg.eigvalsh(loading_cov)[0] > 0
+    slab_rate, noise_variance = np.exp(np.clip(log_rates, triples[3][2] - 5.0, triples[3][2] + 5.0))
+    return replace(
+        second,
+        relevance=np.clip(relevance, 0.01 * second.relevance, 1.0),
+        loading_mean=loading_mean,
+        weighted_loading_cov=loading_cov if positive else second.weighted_loading_cov,
+        slab_rate=float(slab_rate),
+        noise_variance=float(noise_variance),
+    )
+
+
+def _sum_squares(x: FloatArray) -> float:
+    return float(np.vdot(x, x))
+
+
+def _root_mean_square(x: FloatArray) -> float:
+    return math.sqrt(_sum_squares(x) / x.size) or 1.0

@@ -1,0 +1,142 @@
+"""The relaxed model from start to end: short runs on a grid of slab rates, then one long run from the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from gsppca._typing import FloatArray
+from gsppca.data.base import Matrix
+from gsppca.rankings.vem.em import Progress, Run, Step, em_step, relaxed_em
+from gsppca.rankings.vem.start import SHORT_RUN, start_state
+from gsppca.results import RelaxedFit, RelaxedState
+
+TOGETHER = 8  # arrays of the size of the loadings that every start needs at once
+
+
+def fit_relaxed(
+    matrix: Matrix,
+    loadings: FloatArray,
+    slab_rates: Sequence[float],
+    noise_variance: float,
+    *,
+    max_iter: int,
+    tol: float,
+    accelerate: bool = True,
+    noise_first: bool = False,
+    short_iterations: int = SHORT_RUN,
+    progress: Progress | None = None,
+    save: Callable[[list[Run]], None] | None = None,
+) -> RelaxedFit:
+    """Run the variational EM from the best of some slab rates.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    loadings : ndarray of shape (n_components, n_features)
+        Start of the loadings.
+    slab_rates : sequence of float
+        Starts of the slab rate. All advance together, `short_iterations` times, each a single pass over the data for
+        all of them (one after the other when memory is dear); the one with the best bound goes on. A run that
+        collapses to u = 0 gives way to the next best.
+    noise_variance : float
+        Start of the noise variance.
+    max_iter, tol, accelerate, noise_first, progress
+        As in `rankings.vem.em.relaxed_em`.
+    short_iterations : int
+        Iterations of every start, before the best goes on.
+    save : callable, optional
+        Called now and then with how far the runs of all starts have come; `finish_runs` goes on from there.
+
+    Returns
+    -------
+    fit : RelaxedFit
+        Its `collapsed` is True if every run collapses; it is then the run of best bound.
+    """
+    n_done = min(short_iterations, max_iter)
+    # As in every iteration: noise that rounding hides would make the first bound infinite, and all runs end there.
+    noise_variance = max(
+        noise_variance, np.finfo(float).eps * matrix.total_squares / (matrix.n_samples * matrix.n_features)
+    )
+    # Together, if the arrays of all starts are small beside the data.
+    together = TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features
+    groups = [list(slab_rates)] if together else [[rate] for rate in slab_rates]
+    runs = []
+    for rates in groups:
+        starts = [start_state(loadings, rate, noise_variance) for rate in rates]
+        runs += _short_runs(matrix, starts, n_done, noise_first, progress)
+    ordered = [Run(step, history, n_done) for step, history in sorted(runs, key=lambda run: -run[0].bound)]
+    return finish_runs(
+        matrix,
+        ordered,
+        max_iter=max_iter,
+        tol=tol,
+        accelerate=accelerate,
+        noise_first=noise_first,
+        progress=progress,
+        save=save,
+    )
+
+
+def finish_runs(
+    matrix: Matrix,
+    runs: Sequence[Run],
+    *,
+    max_iter: int,
+    tol: float,
+    accelerate: bool = True,
+    noise_first: bool = False,
+    progress: Progress | None = None,
+    save: Callable[[list[Run]], None] | None = None,
+) -> RelaxedFit:
+    """Go on with the first run that does not collapse; parameters as in `fit_relaxed`."""
+    runs, fits = list(runs), []
+
+    def save_run(number: int, run: Run) -> None:
+        runs[number] = run
+        if save is not None:
+            save(runs)
+
+    for number, run in enumerate(runs):
+        fit = relaxed_em(
+            matrix,
+            run.step,
+            n_done=run.n_iter,
+            bounds=run.bounds,
+            max_iter=max_iter,
+            tol=tol,
+            accelerate=accelerate,
+            noise_first=noise_first,
+            progress=progress,
+            converged=run.converged,
+            save=None if save is None else partial(save_run, number),
+        )
+        if not fit.collapsed:
+            return fit
+        fits.append(fit)
+    return max(fits, key=lambda fit: float(fit.bounds[-1]))
+
+
+def _short_runs(
+    matrix: Matrix,
+    starts: Sequence[RelaxedState],
+    n_iter: int,
+    noise_first: bool,
+    progress: Progress | None,
+) -> list[tuple[Step, list[float]]]:
+    """Advance some starts together; return where each ends, and its bounds."""
+    steps = [Step(start, -math.inf) for start in starts]
+    histories: list[list[float]] = [[] for _ in steps]
+    for done in range(1, n_iter + 1):
+        for i, step in enumerate(em_step(matrix, [step.state for step in steps], noise_first)):
+            if step.bound > steps[i].bound:  # else rounding hides what is left to gain
+                steps[i] = step
+                histories[i].append(step.bound)
+        if progress is not None:
+            best = max(steps, key=lambda step: step.bound)
+            progress("start grid", done, best.bound, best.state.relevance)
+    return list(zip(steps, histories, strict=True))
