@@ -1,0 +1,1 @@
+"""How good a support is: marginal likelihoods, and the priors and posteriors that go with them."""

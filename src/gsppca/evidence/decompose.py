@@ -1,0 +1,162 @@
+"""Spectra of supports and projections on their leading scores, from a Gram matrix of whichever side is smaller.
+
+Three ways, of which the shape of the data decides:
+
+* few variables: one matrix X'X of the whole, in one pass over the data; supports are corners of it;
+* few samples: X_S X_S' for supports of more variables than samples, the whole less the complement where that is
+  smaller; X_S'X_S for the others;
+* many of both: products with blocks of axes.
+
+The numbers are those of `linalg.nested`: a spectrum in full up to order `FULL`, else its leading part and moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
+
+from gsppca._threads import one_blas_thread
+from gsppca._typing import BoolArray, FloatArray
+from gsppca.data.base import Matrix
+from gsppca.linalg.krylov import krylov_pairs
+from gsppca.linalg.nested import FULL, LARGEST_GRAM, SupportSpectrum
+
+SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
+LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a difference of two Gram matrices
+
+Projections = Callable[[int], FloatArray]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Spectrum of a support, and how to project all variables on its scores.
+
+    Attributes
+    ----------
+    spectrum : SupportSpectrum
+        Eigenvalues of ``X_S'X_S / n``.
+    projections : callable
+        From a number of factors to the products of their unit scores with all variables, (n_factors, n_features).
+    """
+
+    spectrum: SupportSpectrum
+    projections: Projections
+
+
+class Decomposer:
+    """Decompositions of the supports of one matrix.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    n_leading : int
+        How many eigenvalues are wanted one by one; the others may be summed up.
+    """
+
+    def __init__(self, matrix: Matrix, n_leading: int):
+        self.matrix, self.n_leading = matrix, n_leading
+        n, p = matrix.n_samples, matrix.n_features
+        self._gram: FloatArray | None = None
+        self._outer: FloatArray | None = None
+        if p <= max(min(n, LARGEST_GRAM), SMALL_GRAM):
+            self._gram = matrix.gram
+        if n < p and n <= LARGEST_GRAM:
+            self._outer = matrix.outer_gram()
+
+    def of(self, support: BoolArray) -> Decomposition:
+        """Decompose a support of at least two variables."""
+        n, size = self.matrix.n_samples, int(np.count_nonzero(support))
+        if self._outer is not None and size > n:
+            return self._by_samples(self._outer_gram(support), size)
+        if self._gram is not None:
+            return self._by_corner(support)
+        if size <= LARGEST_GRAM:
+            return self._by_variables(support)
+        return self._by_products(support)
+
+    def _by_corner(self, support: BoolArray) -> Decomposition:
+        assert self._gram is not None
+        whole, n = self._gram, self.matrix.n_samples
+        members = np.flatnonzero(support)
+        gram = whole[np.ix_(members, members)] / n
+        spectrum, pairs = self._summed_up(gram, min(len(members), n - 1))
+
+        def projections(count: int) -> FloatArray:
+            values, vectors = pairs(count)
+            return (vectors.T @ whole[members]) / np.sqrt(n * values)[:, None]
+
+        return Decomposition(spectrum, projections)
+
+    def _by_variables(self, support: BoolArray) -> Decomposition:
+        n = self.matrix.n_samples
+        active = self.matrix.columns(support)
+        spectrum, pairs = self._summed_up(active.gram / n, min(active.n_features, n - 1))
+        del active.gram  # the support is remembered, its Gram matrix need not be
+
+        def projections(count: int) -> FloatArray:
+            values, vectors = pairs(count)
+            scores = active.product(vectors.T) / np.sqrt(n * values)
+            return self.matrix.transposed_product(scores)
+
+        return Decomposition(spectrum, projections)
+
+    def _by_samples(self, gram: FloatArray, size: int) -> Decomposition:
+        n = self.matrix.n_samples
+        spectrum, pairs = self._summed_up(gram / n, min(size, n - 1))
+        return Decomposition(
+            spectrum, lambda count: self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
+        )
+
+    def _by_products(self, support: BoolArray) -> Decomposition:
+        """Both sides large: leading eigenpairs by products, and the spread that noise of this shape has."""
+        n = self.matrix.n_samples
+        active = self.matrix.columns(support)
+        size = active.n_features
+        values, axes = krylov_pairs(active.gram_product, size, self.n_leading)
+        values = np.maximum(values, 0.0) / n
+        rank = min(size, n - 1)
+        rest = max(active.total_squares / n - float(values.sum()), 0.0)
+        n_rest = rank - len(values)
+        squares = rest**2 / n_rest * (1 + min(size, n) / max(size, n))  # the law of Marchenko & Pastur
+
+        def projections(count: int) -> FloatArray:
+            wide = np.zeros((count, len(support)))
+            wide[:, support] = axes[:count]
+            return self.matrix.gram_product(wide) / np.sqrt(n * values[:count])[:, None]
+
+        return Decomposition(SupportSpectrum(values, rank, rest, squares), projections)
+
+    def _outer_gram(self, support: BoolArray) -> FloatArray:
+        """Return ``X_S X_S'``; less the complement from the whole, where that is less work and keeps the digits."""
+        assert self._outer is not None
+        if support.all():
+            return self._outer
+        squares = self.matrix.column_squares
+        few_left = 2 * np.count_nonzero(support) > len(support)
+        if few_left and squares[support].sum() > LEAST_SHARE * squares.sum():
+            return self._outer - self.matrix.columns(~support).outer_gram()
+        return self.matrix.columns(support).outer_gram()
+
+    def _summed_up(
+        self, gram: FloatArray, rank: int
+    ) -> tuple[SupportSpectrum, Callable[[int], tuple[FloatArray, FloatArray]]]:
+        """Return the spectrum of a Gram matrix, and what finds its leading eigenpairs."""
+        order = len(gram)
+        with one_blas_thread():
+            if order <= FULL or 4 * self.n_leading > order:
+                values, vectors = eigh(gram, driver="evd")
+                # Supports are remembered: a copy of what is wanted lets the rest go.
+                values, vectors = values[::-1][:rank], vectors[:, : -self.n_leading - 1 : -1].copy()
+                values = values[values > order * np.finfo(float).eps * values[0]]
+                return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])
+            leading, vectors = eigsh(gram, self.n_leading, v0=gram.diagonal() + gram.trace() / order)
+        leading, vectors = leading[::-1], vectors[:, ::-1]
+        rest = max(float(np.trace(gram)) - float(leading.sum()), 0.0)
+        squares = max(float(np.einsum("ij,ij->", gram, gram)) - float((leading**2).sum()), 0.0)
+        spectrum = SupportSpectrum(leading, rank, rest, squares)
+        return spectrum, lambda count: (leading[:count], vectors[:, :count])

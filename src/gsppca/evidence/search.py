@@ -1,0 +1,307 @@
+"""The joint search: which variables share factors, how many factors there are, and how sure each variable is.
+
+    eliminate:  from all variables, drop the least explained 30 % at a time, the factors fitted anew after each step
+    walk:       from the best supports of an elimination, repeat
+                    factors of the support -> Bayes factor of every variable -> those more likely in than out
+    judge:      the joint evidence, less the price of the search, of EVERY support on the way; the largest wins
+    again:      eliminate from the most probable variables round the winner, with its number of components
+    groups:     the same among the variables left out, while what is found there pays for its own search
+
+A step needs one decomposition of its support, which serves factors, leave-one-out and evidence, and one product with
+the data. A walk ends at a support that was seen before, whether it is a fixed point or a cycle, or when the value has
+not risen for some steps. Nothing depends on the order of rows or columns, and no comparison is decided by rounding.
+
+Derivation, what is exact and what is not, and what was tried: docs/beyond.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.base import Matrix
+from gsppca.evidence.bayes_factors import probability
+from gsppca.evidence.supports import SAME_SCORE, Progress, Support, Supports, tolerance
+from gsppca.linalg.spectrum import leading_spectrum
+
+KEPT = 0.7  # of the variables, at each step of an elimination
+KEPT_CLOSELY = 0.8  # when it starts near the winner
+NEAR = 4  # times the size of the winner: where that elimination starts
+FEWEST = 3  # variables at which an elimination ends
+GIVEN_UP = 0.5  # of the best value of an elimination: below it, it ends
+N_WALKS = 4  # from the best supports of each elimination
+HOPELESS, FEW_NATS = 0.2, 50.0  # of the best value, and in nats: no walk starts from a support further behind
+MAX_STEPS = 30  # of a walk
+PATIENCE = 3  # steps of a walk that do not raise its value
+SURE = math.log(1000.0)  # log odds at which a variable joins or leaves the winner, whatever the evidence
+UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
+MAX_GROUPS = 6
+FEWEST_LEFT = 4  # variables left out, among which no further group is looked for
+HEAVIEST = 3.0  # excess kurtosis of the leading factor of a further group: that of a Laplacian
+ODDS = 20.0  # of structure against noise, from which it is called supported: at most 1 in 20 false, by Markov
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """What the joint search found.
+
+    Attributes
+    ----------
+    support : ndarray of shape (n_features,)
+        The relevant variables; the best support also where nothing is supported.
+    inclusion_probability : ndarray of shape (n_features,)
+        Posterior probability that there is structure, times that of being explained by the factors of the support.
+    log_odds : ndarray of shape (n_features,)
+        Posterior log odds of being explained by the factors, given the support: to rank by. With several groups, the
+        largest of them.
+    explained : ndarray of shape (n_features,)
+        Share of each variable that the factors of the other relevant variables explain; of several groups, the largest.
+    n_components : int
+        Components of all groups.
+    log_evidence : float
+        Against the empty model, in which all variables are noise; of all groups.
+    log_price : float
+        What the search is charged: a log evidence above it means odds of more than `ODDS` that there is structure.
+    supported : bool
+        Whether it does.
+    n_updates : int
+        Products with the data: how often the factors of a support were compared with all variables.
+    groups : ndarray of shape (n_features,)
+        Number of the group of each variable, from 1; 0 outside the support.
+    group_components : tuple of int
+        Components of each group.
+    """
+
+    support: BoolArray
+    inclusion_probability: FloatArray
+    log_odds: FloatArray
+    explained: FloatArray
+    n_components: int
+    log_evidence: float
+    log_price: float
+    supported: bool
+    n_updates: int
+    groups: IntArray
+    group_components: tuple[int, ...]
+
+    @property
+    def order(self) -> IntArray:
+        """All variables: group after group, then the others, each by falling log odds."""
+        last = np.where(self.groups > 0, self.groups, self.groups.max() + 1)
+        return np.lexsort((-self.log_odds, last))
+
+
+def find_support(
+    matrix: Matrix,
+    most_components: int,
+    *,
+    own_noise: bool,
+    fixed_components: bool = False,
+    max_groups: int = MAX_GROUPS,
+    temperature: float = 1.0,
+    progress: Progress | None = None,
+) -> JointFit:
+    """Find the variables that share factors.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data, without constant columns.
+    most_components : int
+        Largest number of components of all groups together.
+    own_noise : bool
+        Whether every variable has a noise variance of its own; otherwise they share their units, and one variance.
+    fixed_components : bool, default=False
+        Whether the support has `most_components`, as far as it can, in one group; otherwise the evidence chooses.
+    max_groups : int, default=6
+        Most groups of variables, each with factors of its own.
+    progress : callable, optional
+        Gets the number of supports evaluated so far.
+    """
+    matrix = standardised(matrix) if own_noise else matrix
+    n, p = matrix.n_samples, matrix.n_features
+    most = max(min(most_components, n - 2, p - 1), 1)
+    if n < 3 or p < 2:
+        return _without_evidence(p)
+    first = _Group.among(Supports(matrix, most, own_noise, fixed_components, temperature, progress))
+    if not math.isfinite(first.support.log_evidence):
+        return _without_evidence(p)
+    found = [first]
+    places: list[IntArray] = [np.arange(p)]
+    kept = ~first.support.members
+    while len(found) < (1 if fixed_components else max_groups) and found[-1].is_supported:
+        left = most - sum(group.support.n_components for group in found)
+        if left < 1 or np.count_nonzero(kept) < FEWEST_LEFT:
+            break
+        rest = matrix.columns(kept)
+        group = _Group.among(Supports(rest, min(left, rest.n_features - 1), own_noise, False, temperature, progress))
+        if not group.is_supported or is_carried_by_few(rest, group.support.members):
+            break
+        found.append(group)
+        places.append(np.flatnonzero(kept))
+        kept[places[-1][group.support.members]] = False
+    return _joined(found, places)
+
+
+def is_carried_by_few(matrix: Matrix, members: BoolArray) -> bool:
+    """Whether the leading factor of some variables is that of a few samples: outliers that fell together."""
+    part = matrix.columns(members)
+    squares = part.product(leading_spectrum(part, 1).axes) ** 2
+    return bool(np.mean(squares**2) > (3 + HEAVIEST) * np.mean(squares) ** 2)
+
+
+def standardised(matrix: Matrix) -> Matrix:
+    """Return the matrix with columns of variance one; its Gram matrix, if it was there, needs no new pass."""
+    scale = 1 / np.sqrt(matrix.column_squares / matrix.n_samples)
+    scaled = matrix.scaled(scale)
+    if "gram" in matrix.__dict__:
+        scaled.gram = matrix.gram * scale * scale[:, None]
+    return scaled
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The best support among some variables."""
+
+    support: Support
+    log_odds: FloatArray
+    explained: FloatArray
+    log_price: float
+    n_updates: int
+
+    @classmethod
+    def among(cls, supports: Supports) -> _Group:
+        _search(supports)
+        best = _completed(supports, supports.best)
+        # Supports of a size are equally probable, and so are sizes and numbers of components.
+        counts = 1 if supports.fixed else supports.most
+        price = supports.price(best.size) + math.log(supports.p) + math.log(counts) + math.log(ODDS)
+        explained = supports.explained(best, best.n_components)[0] / supports.squares
+        return cls(best, supports.log_odds(best), explained, price, supports.n_updates)
+
+    @property
+    def is_supported(self) -> bool:
+        return self.support.log_evidence > self.log_price
+
+
+def _search(supports: Supports) -> None:
+    """Visit supports; the best is then known to `supports`."""
+    everything = supports.at(np.ones(supports.p, dtype=bool))
+    # Many factors find what is weak beside much noise, the best number finds what many would fill with noise.
+    for n_components in (supports.most, None):
+        _walk_from_best(supports, _eliminate(supports, everything, KEPT, n_components))
+    best = supports.best
+    if NEAR * best.size < supports.p:
+        near = supports.first(_bounded(supports.log_odds(best)), NEAR * best.size)
+        _walk_from_best(supports, _eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components))
+        _exchange(supports)
+
+
+def _completed(supports: Supports, best: Support) -> Support:
+    """Add the variables that the factors of a support all but prove to belong to it, drop those that do not.
+
+    The evidence gives all members noise of one variance, as a share of their own: in large samples it would rather do
+    without a variable that is explained less than the others, however sure it is that it is explained.
+    """
+    log_odds = supports.log_odds(best)
+    members = np.where(best.members, log_odds > -SURE, log_odds > SURE)
+    return best if np.count_nonzero(members) < 2 else supports.at(members)
+
+
+def _exchange(supports: Supports) -> None:
+    """Move the variables that the odds leave undecided in or out of the best support, one at a time."""
+    for _ in range(MAX_EXCHANGES):
+        best = supports.best
+        log_odds = supports.log_odds(best)
+        doubt = np.argsort(np.abs(log_odds), kind="stable")[:UNDECIDED]
+        for one in log_odds[doubt].tolist():
+            # Copies of a variable move with it.
+            moved = np.abs(log_odds - one) <= SAME_SCORE * max(abs(one), 1.0)
+            members = best.members ^ moved
+            if np.count_nonzero(members) > 1:
+                supports.at(members)
+        if supports.best is best:
+            break
+
+
+def _eliminate(supports: Supports, start: Support, share: float, n_components: int | None) -> list[Support]:
+    """Drop the least explained variables, step by step; return the supports on the way."""
+    visited, best = [start], start.value
+    while visited[-1].size > FEWEST:
+        last = visited[-1]
+        explained, _, _ = supports.explained(last, n_components or last.n_components)
+        # Of all variables: one that was dropped may come back.
+        kept = supports.first(explained, max(int(last.size * share), FEWEST))
+        if np.count_nonzero(kept) >= last.size:
+            break
+        visited.append(supports.at(kept))
+        best = max(best, visited[-1].value)
+        if best > 0 and visited[-1].value < GIVEN_UP * best:
+            break
+    return visited
+
+
+def _walk_from_best(supports: Supports, visited: list[Support]) -> None:
+    """Walk from the best supports of an elimination, unless they are far behind the best of all."""
+    for start in sorted(visited, key=lambda one: (-one.value, one.size))[:N_WALKS]:
+        best = supports.best.value
+        if best - start.value <= max(HOPELESS * best, FEW_NATS):
+            _walk(supports, start)
+
+
+def _walk(supports: Supports, start: Support) -> None:
+    """Move to the variables that the factors of the support make more likely in than out, again and again."""
+    support, best, without_gain = start, start.value, 0
+    for _ in range(MAX_STEPS):
+        if supports.has_odds(support) or without_gain == PATIENCE:
+            break
+        members = supports.log_odds(support) > 0
+        if np.count_nonzero(members) < 2:
+            break
+        support = supports.at(members)
+        without_gain = 0 if support.value > best + tolerance(best) else without_gain + 1
+        best = max(best, support.value)
+
+
+def _bounded(log_odds: FloatArray) -> FloatArray:
+    """Log odds as positive scores, so that relative differences can be compared."""
+    return log_odds - log_odds.min() + 1.0
+
+
+def _joined(found: list[_Group], places: list[IntArray]) -> JointFit:
+    """All groups as one result; `places` are the columns that each was searched among."""
+    p = len(places[0])
+    log_odds, inclusion, explained = np.full(p, -np.inf), np.zeros(p), np.zeros(p)
+    groups = np.zeros(p, dtype=int)
+    for number, (group, where) in enumerate(zip(found, places, strict=True), start=1):
+        support = group.support
+        structure = float(probability(np.array(support.log_evidence - group.log_price + math.log(ODDS))))
+        log_odds[where] = np.maximum(log_odds[where], group.log_odds)
+        explained[where] = np.maximum(explained[where], group.explained)
+        inclusion[where] = np.maximum(inclusion[where], structure * probability(group.log_odds))
+        groups[where[support.members]] = number
+    return JointFit(
+        groups > 0,
+        inclusion,
+        log_odds,
+        explained,
+        sum(group.support.n_components for group in found),
+        sum(group.support.log_evidence for group in found),
+        sum(group.log_price for group in found),
+        found[0].is_supported,
+        sum(group.n_updates for group in found),
+        groups,
+        tuple(group.support.n_components for group in found),
+    )
+
+
+def _without_evidence(n_features: int) -> JointFit:
+    """What is said of data that says nothing: two samples, say."""
+    everything = np.ones(n_features, dtype=bool)
+    nothing = np.zeros(n_features)
+    return JointFit(
+        everything, nothing, nothing, nothing, 1, 0.0, math.log(ODDS), False, 0, everything.astype(int), (1,)
+    )

@@ -1,0 +1,228 @@
+"""The supports of one data set: their evidence, their price, and the odds of every variable given their factors.
+
+A support is decomposed once; its joint evidence (`evidence.joint`), its factors and the Bayes factors of all variables
+follow from that one decomposition, and are kept: a search that comes back to a support pays nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray
+from gsppca.data.base import Matrix
+from gsppca.evidence.bayes_factors import (
+    best_g,
+    log_bayes_factor_common_units,
+    log_bayes_factor_own_noise,
+    prior_log_odds,
+)
+from gsppca.evidence.decompose import Decomposer, Projections
+from gsppca.evidence.factors import Factors
+from gsppca.evidence.joint import log_choices, log_joint_evidence
+from gsppca.linalg.nested import SupportSpectrum
+
+# Of log C(p, k), in the comparison of supports when every variable has a noise variance of its own. Measured on
+# standardised data: the whole of it ends with too few variables at n = 40 and 66, and hardly matters from n = 100 on.
+OWN_NOISE_SHARE = 0.5
+SAME_EIGENVALUE = 1e-9  # relative to the largest: a gap below it is none, and components do not end there
+TIE = 1e-8  # of a log evidence, relative to it or to 100: what is less is rounding
+SAME_SCORE = 1e-7  # relative: variables whose scores differ by less are kept or dropped together
+TINY = float(np.finfo(float).tiny)
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Support:
+    """A set of variables and what is known of it.
+
+    Attributes
+    ----------
+    members : ndarray of shape (n_features,)
+        The variables.
+    size, n_components : int
+        How many variables, and components at which the evidence is largest.
+    log_evidence : float
+        Against the empty model, in which all variables are noise; -inf where it does not exist.
+    value : float
+        Log evidence less the price of the search: what supports are compared by.
+    spectrum : SupportSpectrum
+    projections : callable
+        As in `Decomposition`.
+    """
+
+    members: BoolArray
+    size: int
+    n_components: int
+    log_evidence: float
+    value: float
+    spectrum: SupportSpectrum
+    projections: Projections
+
+
+class Supports:
+    """Supports of one data set, each evaluated once.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data, without constant columns; standardised if `own_noise`.
+    most_components : int
+        Largest number of components.
+    own_noise : bool
+        Whether every variable has a noise variance of its own.
+    fixed_components : bool
+        Whether all supports have `most_components`, as far as they can; otherwise each has its best number.
+    temperature : float
+        What log evidences and log Bayes factors are divided by: more than 1 where samples say less than they seem to.
+    progress : callable, optional
+        Gets the number of supports evaluated so far.
+    """
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        most_components: int,
+        own_noise: bool,
+        fixed_components: bool = False,
+        temperature: float = 1.0,
+        progress: Progress | None = None,
+    ):
+        self.matrix, self.most = matrix, most_components
+        self.own_noise, self.fixed, self.progress = own_noise, fixed_components, progress
+        self.n, self.p = matrix.n_samples, matrix.n_features
+        self.temperature = temperature
+        self.squares = matrix.column_squares
+        self.n_updates = 0
+        self._decomposer = Decomposer(matrix, most_components + 2)
+        self._known: dict[bytes, Support] = {}
+        self._odds: dict[bytes, FloatArray] = {}
+        self._explained: dict[tuple[bytes, int], tuple[FloatArray, float]] = {}
+
+    def at(self, members: BoolArray) -> Support:
+        """Evaluate a support of at least two variables."""
+        key = _key(members)
+        if key not in self._known:
+            self._known[key] = self._evaluated(members)
+            if self.progress is not None:
+                self.progress(len(self._known))
+        return self._known[key]
+
+    @property
+    def best(self) -> Support:
+        """The support of largest value so far; of those within rounding of it the smallest, then the first seen."""
+        known = list(self._known.values())
+        largest = max(one.value for one in known)
+        return min((one for one in known if not largest > one.value + tolerance(largest)), key=lambda one: one.size)
+
+    def price(self, size: int) -> float:
+        """Log number of supports of this size, all of which a search could have found."""
+        return float(log_choices(self.p, np.array([size]))[0])
+
+    def has_odds(self, support: Support) -> bool:
+        """Whether the log odds given this support are known."""
+        return _key(support.members) in self._odds
+
+    def log_odds(self, support: Support) -> FloatArray:
+        """Posterior log odds of every variable of being explained by the factors of the support."""
+        key = _key(support.members)
+        if key not in self._odds:
+            self._odds[key] = self._log_odds(support)
+        return self._odds[key]
+
+    def explained(self, support: Support, n_components: int) -> tuple[FloatArray, int, float]:
+        """Sum of squares of each variable that the factors of the support explain; their number; the noise left."""
+        spectrum = support.spectrum
+        d = max(min(n_components, support.size - 1, spectrum.rank - 1, len(spectrum.leading)), 1)
+        key = (_key(support.members), d)
+        if key not in self._explained:
+            self.n_updates += 1
+            left = float(spectrum.leading[d:].sum()) + spectrum.rest_sum
+            noise = max(left / max(support.size - d, 1), TINY)
+            factors = Factors(spectrum.leading[:d], noise, support.projections(d))
+            self._explained[key] = factors.explained(support.members, self.squares, self.n), noise
+        explained, noise = self._explained[key]
+        return explained, d, noise
+
+    def first(self, score: FloatArray, count: int) -> BoolArray:
+        """Return about `count` variables of largest score, those that tie with the last included."""
+        last = float(np.partition(score, -count)[-count])
+        return score >= last - SAME_SCORE * abs(last)
+
+    def _evaluated(self, members: BoolArray) -> Support:
+        size = int(np.count_nonzero(members))
+        decomposition = self._decomposer.of(members)
+        values = components_evidence(decomposition.spectrum, size, self.n, self.most, self.fixed)
+        d, evidence = 1, -math.inf
+        if np.isfinite(values).any():
+            d = int(np.argmax(values)) + 1
+            variances = self.squares / self.n
+            evidence = float(values[d - 1]) + log_noise(variances, ~members, self.n)
+            evidence -= log_noise(variances, np.ones(self.p, dtype=bool), self.n)
+            evidence /= self.temperature
+        share = OWN_NOISE_SHARE if self.own_noise else 1.0
+        value = evidence - share * self.price(size)
+        return Support(members, size, d, evidence, value, decomposition.spectrum, decomposition.projections)
+
+    def _log_odds(self, support: Support) -> FloatArray:
+        explained, d, noise = self.explained(support, support.n_components)
+        prior = prior_log_odds(support.size, self.p)
+        if self.own_noise:
+            share = explained / self.squares
+            return self._posterior(lambda g: log_bayes_factor_own_noise(share, self.n, d, g), prior)
+        # The noise of all variables: those outside, and what the factors leave of the members.
+        left = self.n * noise * (support.size - d)
+        freedom = (self.n - 1) * (self.p - support.size) + (self.n - 1 - d) * (support.size - d)
+        common = max((float(self.squares[~support.members].sum()) + left) / max(freedom, 1), TINY)
+        return self._posterior(lambda g: log_bayes_factor_common_units(explained, common, d, g), prior)
+
+    def _posterior(self, log_bayes_factor: Callable[[float], FloatArray], prior: float) -> FloatArray:
+        def tempered(g: float) -> FloatArray:
+            return log_bayes_factor(g) / self.temperature
+
+        return prior + tempered(best_g(tempered, prior))
+
+
+def components_evidence(
+    spectrum: SupportSpectrum, size: int, n_samples: int, most_components: int, fixed: bool = False
+) -> FloatArray:
+    """Log evidence of a support with 1, 2, ... components; -inf where the components would end among equal eigenvalues.
+
+    Parameters
+    ----------
+    spectrum, size, n_samples, most_components
+        As in `evidence.joint.log_joint_evidence`.
+    fixed : bool
+        Whether only the largest possible number of components counts.
+    """
+    values = log_joint_evidence(spectrum, size, n_samples, most_components)
+    if not len(values):
+        return values
+    following = np.append(spectrum.leading, 0.0)[1 : len(values) + 1]
+    gaps = spectrum.leading[: len(values)] - following
+    values = np.where(gaps > SAME_EIGENVALUE * spectrum.leading[0], values, -np.inf)
+    if fixed and np.isfinite(values).any():
+        values[: np.flatnonzero(np.isfinite(values))[-1]] = -np.inf
+    return values
+
+
+def log_noise(variances: FloatArray, outside: BoolArray, n_samples: int) -> float:
+    """Log likelihood of the variables outside a support, at the best common variance of noise."""
+    count = int(np.count_nonzero(outside))
+    if not count:
+        return 0.0
+    variance = max(float(variances[outside].mean()), TINY)
+    return -n_samples * count / 2 * (math.log(2 * math.pi * variance) + 1)
+
+
+def tolerance(value: float) -> float:
+    """How much of a log evidence is rounding."""
+    return TIE * max(abs(value), 100.0) if math.isfinite(value) else 0.0
+
+
+def _key(members: BoolArray) -> bytes:
+    return np.packbits(members).tobytes()

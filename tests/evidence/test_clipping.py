@@ -1,0 +1,132 @@
+"""The tail rule: moments decide, and every container is treated alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import kurtosis
+
+from gsppca.components.clipping import clip_tails, measure_tails
+from gsppca.data import as_blocks, as_matrix
+from gsppca.data.clipped import clip_columns, column_sums
+from tests.needs import optional
+
+
+def tails_of(X, **options):
+    matrix = as_matrix(X)
+    return measure_tails(matrix.X, matrix.mean, **options)
+
+
+def centred(X):
+    """What a matrix makes of a container, written out."""
+    matrix = as_matrix(X)
+    return matrix.product(np.eye(matrix.n_features))
+
+
+@pytest.fixture
+def heavy():
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(2.5, (60, 9)) * (rng.random((60, 9)) < 0.7)
+    X[:, 3] += 5  # zero lies outside the bounds
+    return X
+
+
+def containers(X):
+    array = optional("dask.array")
+    return [sparse.csr_matrix(X), sparse.csc_array(X), as_blocks(array.from_array(X, chunks=(17, -1)))]
+
+
+def test_the_excess_is_the_mean_kurtosis(heavy):
+    assert tails_of(heavy).excess == pytest.approx(kurtosis(heavy).mean())
+
+
+def test_containers_agree(heavy):
+    known = tails_of(heavy)
+    assert known.heavy
+    expected = centred(clip_tails(heavy, known))
+    for X in containers(heavy):
+        tails = tails_of(X)
+        np.testing.assert_allclose(tails.low, known.low, rtol=1e-12)
+        np.testing.assert_allclose(tails.high, known.high, rtol=1e-12)
+        np.testing.assert_array_equal(tails.rare, known.rare)
+        assert tails.temperature == pytest.approx(known.temperature, rel=1e-12)
+        np.testing.assert_allclose(centred(clip_tails(X, tails)), expected, atol=1e-12)
+
+
+def test_sparse_data_stays_sparse(heavy):
+    X = sparse.csr_matrix(np.where(np.abs(heavy) > 1, heavy, 0.0))
+    clipped = clip_columns(X, np.full(9, -1.5), np.full(9, 2.0))
+    assert clipped.nnz == X.nnz
+    assert clipped.format == "csr"
+    np.testing.assert_allclose(clipped.toarray(), np.clip(X.toarray(), -1.5, 2.0))
+
+
+def test_bounds_are_consistent_with_the_clipped_column(heavy):
+    """Three standard deviations of what is left, by its mean absolute deviation."""
+    tails = tails_of(heavy)
+    left = clip_tails(heavy, tails)
+    reach = 3 * np.sqrt(np.pi / 2) * np.abs(left - left.mean(axis=0)).mean(axis=0)
+    np.testing.assert_allclose((tails.high - tails.low) / 2, reach, rtol=0.1)
+
+
+def test_one_gross_outlier_is_cut_down():
+    X = np.random.default_rng(1).standard_normal((50, 6))
+    X[7, 2] = 1e6
+    tails = tails_of(X)
+    assert tails.heavy
+    assert tails.high[2] < 30
+    np.testing.assert_array_equal(clip_tails(X, tails)[:7, :2], X[:7, :2].clip(tails.low[:2], tails.high[:2]))
+
+
+@pytest.mark.parametrize("shape", [(30, 5), (50, 200), (100, 1000)], ids=str)
+def test_gaussian_columns_are_left_alone(shape):
+    for seed in range(5):
+        X = np.random.default_rng(seed).standard_normal(shape)
+        tails = tails_of(X)
+        assert not tails.heavy
+        assert tails.temperature == 1
+        assert not tails.rare.any()
+        assert clip_tails(X, tails) is X
+
+
+def test_clipping_can_be_asked_for():
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    tails = tails_of(X, always=True)
+    assert tails.heavy
+    np.testing.assert_allclose(tails.high - tails.low, 6, rtol=0.3)
+
+
+def test_rare_events_are_not_judged_and_counts_are_hot():
+    rng = np.random.default_rng(0)
+    rare = (np.arange(100)[:, None] < 3) * np.ones(4)
+    counts = rng.poisson(0.15, (100, 30))
+    tails = tails_of(np.hstack([rng.permuted(rare, axis=0), counts]).astype(float))
+    np.testing.assert_array_equal(np.flatnonzero(tails.rare)[:4], np.arange(4))
+    assert tails.temperature > 1.5
+
+
+def test_scale_shift_and_order_are_nothing(heavy):
+    tails = tails_of(heavy)
+    rng = np.random.default_rng(0)
+    columns = rng.permutation(9)
+    other = tails_of(3 * heavy[rng.permutation(60)][:, columns] - 7)
+    np.testing.assert_allclose(other.high, 3 * tails.high[columns] - 7, rtol=1e-9)
+    assert other.temperature == pytest.approx(tails.temperature)
+
+
+def test_constant_columns_count_for_nothing(heavy):
+    wide = np.column_stack([heavy, np.full(60, 0.1)])
+    assert tails_of(wide).excess == pytest.approx(tails_of(heavy).excess)
+    assert tails_of(wide).rare[-1]
+
+
+def _squares(values, weight):
+    return np.stack([values * weight, values**2])
+
+
+def test_column_sums(heavy):
+    weight = np.arange(9.0)
+    expected = np.stack([(heavy * weight).sum(axis=0), (heavy**2).sum(axis=0)])
+    for X in [heavy, heavy.astype(np.float32), *containers(heavy)]:
+        np.testing.assert_allclose(column_sums(X, _squares, weight), expected, rtol=1e-5)

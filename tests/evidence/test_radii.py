@@ -1,0 +1,79 @@
+"""Compressed row norms: sums over nodes equal sums over rows, for every function that the evidence sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gsppca import kv_ratio, log_kv
+from gsppca.data import as_matrix
+from gsppca.evidence.radii import CLASSES, _chebyshev_sums, compress_radii
+
+LAWS = ["gaussian", "cauchy", "one tiny row", "one huge row", "equal norms", "sparse counts"]
+
+
+def rows_of(law, n, p):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n, p)) * rng.uniform(0.3, 3, p)
+    if law == "cauchy":
+        X *= np.abs(rng.standard_cauchy((n, 1)))
+    elif law == "one tiny row":
+        X[0] *= 1e-6
+    elif law == "one huge row":
+        X[0] *= 1e5
+    elif law == "equal norms":
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    elif law == "sparse counts":
+        X = rng.poisson(0.05, (n, p)).astype(float)
+    return X - X.mean(axis=0) if law != "one tiny row" else X - np.r_[[np.zeros(p)], [X[1:].mean(axis=0)] * (n - 1)]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("d", [1, 5, 30])
+@pytest.mark.parametrize("rows", [4096, 30])
+def test_sums_over_nodes_are_sums_over_rows(law, d, rows, monkeypatch):
+    n, p = 100, 400
+    monkeypatch.setattr("gsppca.data.array.RADII_ROWS", rows)
+    matrix = as_matrix(rows_of(law, n, p))
+    Z = matrix._centred(slice(None)).copy()
+    order = np.argsort(-matrix.column_squares)
+    sizes = np.unique(np.r_[1:60, np.geomspace(60, p, 25).astype(int)])
+    squared = np.cumsum(Z[:, order] ** 2, axis=1)[:, sizes - 1].T
+    mean = squared.mean(axis=1)
+    floors, stand_ins = 1e-16 * mean, mean / 3
+    squared = np.where(squared <= floors[:, None], stand_ins[:, None], squared)
+    radii = compress_radii(matrix, order, sizes, d, floors, stand_ins)
+    np.testing.assert_allclose(radii.log_sums, np.log(squared).sum(axis=1), rtol=1e-11, atol=1e-9)
+    seen = []
+    for group in radii.groups():
+        seen += group.positions.tolist()
+        nu = (sizes[group.positions, None] - d) / 2
+        np.testing.assert_allclose(group.weights.sum(axis=1), n, rtol=1e-11)
+        for factor in (0.6, 1.0, 1.8):  # slab rates around the start
+            rate = factor * np.sqrt(d * sizes[group.positions] / mean[group.positions])[:, None]
+            t_rows, t_nodes = rate * np.sqrt(squared[group.positions]), rate * np.sqrt(group.squared)
+            for function in (
+                lambda t, nu=nu: log_kv(nu, t) + np.abs(nu) * np.log(t),
+                lambda t, nu=nu: t * kv_ratio(nu, t),
+            ):
+                exact = function(t_rows).sum(axis=1)
+                size = np.abs(function(t_rows)).sum(axis=1)
+                found = (group.weights * function(t_nodes)).sum(axis=1)
+                np.testing.assert_array_less(np.abs(found - exact), 1e-12 * size + 1e-12)
+    assert sorted(seen) == list(range(len(sizes)))
+
+
+@pytest.mark.parametrize("count", CLASSES)
+def test_chebyshev_sums(count):
+    y = np.random.default_rng(0).uniform(-1, 1, (7, 30))
+    y[0, :2] = -1, 1
+    wanted = np.cos(np.multiply.outer(np.arange(count), np.arccos(y))).sum(axis=2).T
+    np.testing.assert_allclose(_chebyshev_sums(y.copy(), int(count)), wanted, atol=1e-10)
+
+
+def test_few_nodes_serve_many_rows():
+    matrix = as_matrix(rows_of("gaussian", 500, 3000))
+    sizes = np.arange(1, 3001)
+    radii = compress_radii(matrix, np.argsort(-matrix.column_squares), sizes, 10, np.zeros(3000), np.ones(3000))
+    nodes = sum(group.squared.size for group in radii.groups())
+    assert nodes < 20 * len(sizes)

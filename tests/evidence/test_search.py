@@ -1,0 +1,253 @@
+"""The joint search: laws that hold for any data, and truths that it must find."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gsppca.components.units import share_units
+from gsppca.data import as_matrix
+from gsppca.datasets import make_noise, make_noise_range, make_strengths
+from gsppca.evidence.path import evidence_along
+from gsppca.evidence.search import ODDS, find_support, standardised
+from tests.needs import optional
+
+REAL = Path(os.environ.get("GSPPCA_DATA") or Path(__file__).parents[3] / "shared" / "data") / "ufs"
+UNITS = pytest.mark.parametrize("own_noise", [True, False], ids=["own noise", "common units"])
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_noise_range(0.3, n_samples=60, n_features=80, n_components=4, random_state=1)
+
+
+def fit(X, own_noise=True, most=6, **options):
+    return find_support(as_matrix(X), most, own_noise=own_noise, **options)
+
+
+def same(one, other, columns=slice(None), rtol=1e-9):
+    np.testing.assert_array_equal(one.support[columns], other.support)
+    np.testing.assert_array_equal(one.groups[columns], other.groups)
+    np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=rtol)
+    np.testing.assert_allclose(one.log_odds[columns], other.log_odds, rtol=1e-5, atol=1e-6)
+    assert one.n_components == other.n_components
+
+
+@UNITS
+def test_order_of_rows_and_columns_is_nothing(data, own_noise):
+    rng = np.random.default_rng(0)
+    found = fit(data.X, own_noise)
+    columns = rng.permutation(80)
+    same(found, fit(data.X[:, columns], own_noise), columns)
+    same(found, fit(data.X[rng.permutation(60)], own_noise))
+
+
+@UNITS
+def test_signs_units_memory_and_jitter_are_nothing(data, own_noise):
+    rng = np.random.default_rng(1)
+    found = fit(data.X, own_noise)
+    same(found, fit(np.asfortranarray(data.X), own_noise))
+    same(found, fit(data.X * rng.choice([-1, 1], 80), own_noise))
+    same(found, fit(data.X * 1e-7 + 3, own_noise), rtol=1e-7)
+    same(found, fit(data.X * (1 + 1e-12 * rng.standard_normal(data.X.shape)), own_noise))
+    if own_noise:
+        same(found, fit(data.X * np.exp(rng.standard_normal(80)), own_noise))
+
+
+@UNITS
+def test_rows_may_be_rotated(data, own_noise):
+    """Nothing but the Gram matrix counts; a rotation that keeps the mean is none of its concern."""
+    rng = np.random.default_rng(2)
+    basis = np.linalg.qr(np.column_stack([np.ones(60), rng.standard_normal((60, 59))]))[0]
+    turn = np.linalg.qr(rng.standard_normal((59, 59)))[0]
+    rotation = basis[:, 1:] @ turn @ basis[:, 1:].T
+    same(fit(data.X, own_noise), fit(rotation @ data.X, own_noise))
+
+
+@UNITS
+def test_copies_share_their_fate(data, own_noise):
+    X = np.hstack([data.X, data.X[:, ::3]])
+    found = fit(X, own_noise)
+    np.testing.assert_array_equal(found.groups[80:], found.groups[:80:3])
+    np.testing.assert_allclose(found.log_odds[80:], found.log_odds[:80:3], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(30, 90), (90, 30), (20, 700)], ids=str)
+@UNITS
+def test_containers_agree(shape, own_noise):
+    rng = np.random.default_rng(shape[0])
+    X = rng.standard_normal(shape) * (rng.random(shape) < 0.5)
+    X[:, :8] += 4 * rng.standard_normal((shape[0], 1)) * (rng.random((shape[0], 1)) < 0.7)
+    found = fit(X, own_noise)
+    assert found.supported
+    same(found, fit(sparse.csr_matrix(X), own_noise))
+    same(found, fit(sparse.csc_array(X), own_noise))
+    array = optional("dask.array")
+    same(found, fit(array.from_array(X, chunks=(11, -1)), own_noise))
+
+
+def test_a_gram_matrix_that_is_there_is_used_again(data):
+    matrix = as_matrix(data.X[:, :30])
+    np.testing.assert_allclose(matrix.gram.diagonal(), matrix.column_squares)
+    scaled = standardised(matrix)
+    assert "gram" in scaled.__dict__
+    np.testing.assert_allclose(scaled.gram, scaled._gram(), atol=1e-9)
+
+
+@UNITS
+def test_the_truth_is_found_and_is_probable(own_noise):
+    data = make_noise_range(2.0, n_samples=100, random_state=0)
+    found = fit(data.X, own_noise, most=10)
+    np.testing.assert_array_equal(found.support, data.support)
+    assert found.supported
+    assert found.inclusion_probability[data.support].min() > 0.9
+    assert found.inclusion_probability[~data.support].max() < 0.5
+
+
+def test_weak_factors_are_groups_of_their_own():
+    data = make_strengths(n_samples=100, random_state=0)
+    found = fit(data.X, most=data.n_components)
+    assert found.groups.max() >= 2
+    assert (found.support == data.support).mean() > 0.97
+    assert found.n_components == sum(found.group_components) <= data.n_components
+    assert len(fit(data.X, most=data.n_components, max_groups=1).group_components) == 1
+
+
+@pytest.mark.parametrize("shape", [(30, 5), (30, 8), (50, 200), (20, 600)], ids=str)
+@UNITS
+def test_noise_is_unsupported(shape, own_noise):
+    for seed in range(8):
+        X = make_noise(*shape, random_state=seed).X
+        found = fit(X, own_noise, most=5)
+        assert not found.supported
+        assert found.inclusion_probability.max() < 0.2
+
+
+def test_the_evidence_pays_the_price(data):
+    found = fit(data.X)
+    assert found.supported == (found.log_evidence > found.log_price)
+    assert found.log_price > np.log(ODDS)
+
+
+def test_hotter_is_more_doubtful(data):
+    cool, hot = fit(data.X, max_groups=1), fit(data.X, temperature=4.0, max_groups=1)
+    assert hot.log_evidence < cool.log_evidence / 2
+    assert hot.support.sum() <= cool.support.sum()
+
+
+def test_components_can_be_fixed(data):
+    found = fit(data.X, most=6, fixed_components=True)
+    assert found.n_components == min(6, found.support.sum() - 1)
+    assert found.groups.max() == 1
+
+
+@UNITS
+def test_the_path_goes_through_what_was_found(own_noise):
+    data = make_strengths(n_samples=100, random_state=1)
+    matrix = as_matrix(data.X)
+    found = find_support(matrix, data.n_components, own_noise=own_noise)
+    sizes = np.bincount(found.groups)[1:]
+    assert set(found.order[: sizes.sum()]) == set(np.flatnonzero(found.support))
+    ends = np.cumsum(sizes)
+    wanted = np.unique(np.r_[2, 5, ends, 60])
+    path = evidence_along(matrix, found.order, wanted, data.n_components, own_noise, group_sizes=sizes.tolist())
+    np.testing.assert_array_equal(path.sizes, wanted)
+    at = np.searchsorted(path.sizes, ends[-1])
+    np.testing.assert_allclose(path.log_evidence[at], found.log_evidence, rtol=1e-9)
+    assert path.dimensions[at] == found.n_components
+    alone = evidence_along(matrix, found.order, wanted, data.n_components, own_noise)
+    np.testing.assert_allclose(
+        alone.log_evidence[: np.searchsorted(wanted, sizes[0]) + 1],
+        path.log_evidence[: np.searchsorted(wanted, sizes[0]) + 1],
+    )
+
+
+def test_the_path_knows_temperature_and_fixed_components(data):
+    matrix = as_matrix(data.X)
+    for options in ({"temperature": 3.0}, {"fixed_components": True}):
+        found = find_support(matrix, 5, own_noise=True, max_groups=1, **options)
+        path = evidence_along(matrix, found.order, np.array([found.support.sum()]), 5, True, **options)
+        np.testing.assert_allclose(path.log_evidence, found.log_evidence, rtol=1e-9)
+        assert path.dimensions == found.n_components
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@UNITS
+def test_few_samples(n, own_noise):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 7))
+    columns = rng.permutation(7)
+    one, other = fit(X, own_noise), fit(X[:, columns], own_noise)
+    same(one, other, columns)
+    assert np.isfinite(one.log_evidence)
+    assert one.support.any()
+
+
+@UNITS
+def test_exact_low_rank(own_noise):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 12))
+    columns = rng.permutation(12)
+    one, other = fit(X, own_noise), fit(X[:, columns], own_noise)
+    np.testing.assert_array_equal(one.support[columns], other.support)
+    assert one.supported
+
+
+def test_one_huge_column_in_common_units(data):
+    X = data.X.copy()
+    X[:, 11] *= 1e6
+    found = fit(X, own_noise=False)
+    assert np.isfinite(found.log_evidence)
+    assert found.support[11]
+    columns = np.random.default_rng(0).permutation(80)
+    np.testing.assert_array_equal(found.support[columns], fit(X[:, columns], own_noise=False).support)
+
+
+def test_progress_counts_supports(data):
+    told = []
+    fit(data.X, progress=told.append)
+    assert told[0] == 1
+    assert len(told) > 10
+
+
+@pytest.mark.parametrize("name", ["lymphoma", "ORL", "Isolet", "TOX-171"])
+def test_real_data_in_any_order(name):
+    path = REAL / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    X = np.load(path)["X"].astype(float)
+    matrix = as_matrix(X)
+    own = not share_units(matrix.column_squares, matrix.n_samples)
+    rng = np.random.default_rng(0)
+    found = fit(X, own, most=20)
+    columns = rng.permutation(X.shape[1])
+    same(found, fit(np.asfortranarray(X[:, columns]), own, most=20), columns)
+    jitter = 1 + 1e-12 * rng.standard_normal(X.shape)
+    same(found, fit((X * jitter)[rng.permutation(len(X))], own, most=20))
+
+
+def test_madelon_exactly():
+    path = REAL / "madelon.npz"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    found = fit(np.load(path)["X"].astype(float), most=13)
+    assert found.support.sum() == 20
+    assert found.n_components == 5
+
+
+def test_few_variables_need_one_pass():
+    """Means, then one Gram matrix; and a look at the scores for each further group that is supported."""
+    array = optional("dask.array")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 40))
+    X[:, :9] += rng.standard_normal((300, 1))
+    matrix = as_matrix(array.from_array(X, chunks=(50, -1)))
+    before = matrix.X.n_passes
+    found = find_support(matrix, 4, own_noise=True)
+    assert found.supported
+    assert found.groups.max() == 1
+    assert matrix.X.n_passes == before + 1
