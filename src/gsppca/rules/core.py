@@ -1,0 +1,246 @@
+"""The core: a small set of variables from which the components of all relevant ones can be predicted.
+
+The components are those of the PCA of the relevant variables. A forward selection (`forward`) chooses the variables
+that predict their scores best; its size is the smallest at which the share of the variance of the scores that is
+predicted on rows left out reaches a target. Axes, selection and regression are found anew without each fold.
+
+The selections on all rows and without each fold go together, in rounds: one fetch of columns and one product with the
+data serve all of them. k variables take ``5 + (k - 16) / 16`` rounds (8 for 50, 11 for 100), of two passes each over
+data on disk. With few columns, they need no more of the data than one Gram matrix for each fold (`training.FromGrams`):
+there are four passes in all, whatever is chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.base import Matrix
+from gsppca.rules.deal import deal_rows
+from gsppca.rules.forward import Forward
+from gsppca.rules.shares import CoreDescription, describe_core
+from gsppca.rules.task import MOST_STEPS, N_FOLDS, Task
+from gsppca.rules.ties import largest_first
+
+SHARE = 0.9
+NEARLY = 0.01  # of share: what is given up for a smaller core, when the target is out of reach
+NONE: IntArray = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class CoreOrder:
+    """Relevant variables in the order in which they add to what is known of the components.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_steps,)
+        Indices of variables; those to be included come first.
+    promised : ndarray of shape (n_steps,)
+        Share of the variance of the components that the first 1, 2, ... of them predict in the shrunken model.
+    """
+
+    order: IntArray
+    promised: FloatArray
+
+
+@dataclass(frozen=True)
+class SharePath:
+    """Share of the components that the first variables of an order predict, at each size.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_sizes,)
+        1, 2, ...
+    share : ndarray of shape (n_sizes,)
+        Cross-validated; components count by their variance.
+    equal_share : ndarray of shape (n_sizes,)
+        Cross-validated; mean over components.
+    promised : ndarray of shape (n_sizes,)
+        What the shrunken model promises, on all rows; never falls.
+    """
+
+    sizes: IntArray
+    share: FloatArray
+    equal_share: FloatArray
+    promised: FloatArray
+
+
+@dataclass(frozen=True)
+class CoreFit:
+    """A core, and the nested order that it is the beginning of.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_relevant,)
+        All variables that may be chosen: first those to be included, then in the order of the forward selection, then
+        by what each would add to it; or, where most of all variables are noise, by relevance.
+    size : int
+        The core is ``order[:size]``: as many variables as there are components at least, and all that are included.
+    share : float
+        Cross-validated share of the components of all relevant variables that a core of this size predicts.
+    reached : bool
+        Whether that is the share asked for.
+    share_path : SharePath
+        Shares at all sizes that were tried.
+    description : CoreDescription
+        What the core says of all variables.
+    scores : ndarray of shape (n_samples, n_components)
+        Components of all relevant variables, from which all this is measured.
+    fold : ndarray of shape (n_samples,)
+        The fold of every row in the cross-validation.
+    shrinkage : float
+        Weight of the identity in the covariance.
+    """
+
+    order: IntArray
+    size: int
+    share: float
+    reached: bool
+    share_path: SharePath
+    description: CoreDescription
+    scores: FloatArray
+    fold: IntArray
+    shrinkage: float
+
+    @property
+    def core(self) -> IntArray:
+        """Indices of the variables of the core, in their order."""
+        return self.order[: self.size]
+
+    def without_rows(self) -> CoreFit:
+        """The same without what belongs to single rows of the data."""
+        return replace(self, scores=self.scores[:0], fold=self.fold[:0])
+
+    @property
+    def predicted(self) -> FloatArray:
+        """Cross-validated share of each variable that the core predicts, shape (n_features,)."""
+        return self.description.predicted
+
+
+def core_order(
+    matrix: Matrix,
+    relevant: BoolArray,
+    n_components: int,
+    *,
+    include: IntArray = NONE,
+    exclude: IntArray = NONE,
+    relevance: FloatArray | None = None,
+    n_steps: int = MOST_STEPS,
+    standardise: bool = True,
+) -> CoreOrder:
+    """Order relevant variables by what they add to the prediction of the components, without a cross-validation.
+
+    Parameters are those of `find_core`. The order is the beginning of that of `find_core`, of `n_steps` variables, but
+    not more than the forward selection chooses.
+    """
+    task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
+    (forward,) = task.selections(None)
+    while len(forward.order) < min(n_steps, task.most):
+        task.advance([forward])
+    order = task.places[np.array(forward.order[:n_steps], dtype=np.intp)]
+    return CoreOrder(order, np.array(forward.explained[:n_steps]) / forward.total)
+
+
+def find_core(
+    matrix: Matrix,
+    relevant: BoolArray,
+    n_components: int,
+    *,
+    share: float = SHARE,
+    include: IntArray = NONE,
+    exclude: IntArray = NONE,
+    relevance: FloatArray | None = None,
+    n_folds: int = N_FOLDS,
+    standardise: bool = True,
+) -> CoreFit:
+    """Find the smallest core that predicts a share of the components of all relevant variables.
+
+    It holds at least as many variables as there are components, or a PCA on it could not have as many.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data: at least four rows.
+    relevant : ndarray of shape (n_features,), bool
+        The variables whose components are to be predicted, and that may be chosen.
+    n_components : int
+        Number of components; fewer are used if the training rows of a fold do not have as many.
+    share : float, default=0.9
+        The target: between 0 and 1. The order of the variables does not depend on it.
+    include : ndarray of int, optional
+        Indices of variables that enter first, whether relevant or not; the others complement them.
+    exclude : ndarray of int, optional
+        Indices of variables that are never chosen. They count as data to be explained, if relevant.
+    relevance : ndarray of shape (n_features,), optional
+        How relevant each variable is. Where at most half of all variables are relevant, so that most are noise, those
+        that add no more than chance to the prediction follow in this order; by default, in the order of what each
+        predicts alone. It does not matter otherwise.
+    n_folds : int, default=5
+        Folds of the cross-validation; at most one for each row.
+    standardise : bool, default=True
+        Whether the components are those of standardised variables. If not, they are in the units of `matrix`.
+        Variables predict in standard units in any case.
+    """
+    task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
+    decomposition = task.decomposition
+    fold = deal_rows(decomposition.scores[:, 0], decomposition.row_squares, min(n_folds, matrix.n_samples))
+    choice = _choose(task, fold, share)
+    scores, core = decomposition.scores, choice.order[: choice.size]
+    return CoreFit(
+        order=choice.order,
+        size=choice.size,
+        share=float(choice.path.share[choice.size - 1]),
+        reached=choice.reached,
+        share_path=choice.path,
+        description=describe_core(matrix, core, scores, fold, standardise=standardise),
+        scores=scores,
+        fold=fold,
+        shrinkage=choice.shrinkage,
+    )
+
+
+class _Choice(NamedTuple):
+    """What is kept of the forward selections; see `CoreFit`."""
+
+    order: IntArray
+    size: int
+    reached: bool
+    path: SharePath
+    shrinkage: float
+
+
+def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
+    """Run the forward selections until the share is reached without the folds."""
+    everything, *without = task.selections(fold)
+    found, least = -1, min(max(len(task.first), task.n_components), task.most)
+    while found < 0 and min(len(forward.order) for forward in without) < task.most:
+        task.advance([everything, *without])
+        found = _first_at(_pooled(without)[0], share, least)
+    while len(everything.order) < task.most:
+        task.advance([everything])
+    weighted, equal = _pooled(without)
+    reached = found >= 0
+    if not reached:
+        found = _first_at(weighted, weighted.max() - NEARLY, least)
+    by = np.where(everything.allowed, everything.relevance, -np.inf) if everything.exhausted else everything.gains
+    rest = largest_first(np.vstack([by, everything.ties]))[: int(everything.allowed.sum())]
+    rest = np.concatenate([everything.order, rest, np.flatnonzero(everything.copies)])
+    promised = np.array(everything.explained[: len(weighted)]) / everything.total
+    path = SharePath(np.arange(1, len(weighted) + 1), weighted, equal, promised)
+    return _Choice(task.places[rest.astype(np.intp)], found, reached, path, everything.shrinkage)
+
+
+def _first_at(shares: FloatArray, target: float, least: int) -> int:
+    """Return the smallest size, from `least`, whose share reaches the target; -1 if none does."""
+    enough = np.flatnonzero(shares[least - 1 :] >= target)
+    return int(enough[0]) + least if len(enough) else -1
+
+
+def _pooled(without: list[Forward]) -> tuple[FloatArray, FloatArray]:
+    """Cross-validated shares, weighted and equal, of the first 1, 2, ... variables."""
+    n_sizes = min(len(forward.errors) for forward in without)
+    errors = np.sum([forward.errors[:n_sizes] for forward in without], axis=0)
+    return 1 - errors[1:].sum(axis=1) / errors[0].sum(), 1 - np.mean(errors[1:] / errors[0], axis=1)

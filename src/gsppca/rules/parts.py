@@ -1,0 +1,77 @@
+"""What is to be predicted, and what a forward selection is given of some of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray
+from gsppca.data.base import Matrix
+from gsppca.rules.columns import Columns
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The variables whose components are to be predicted, among those that predict.
+
+    Attributes
+    ----------
+    standard : Matrix
+        All variables in question, standardised.
+    relevant : ndarray of shape (n_features,), bool
+        Those whose components are to be predicted.
+    units : ndarray of shape (n_features,)
+        What the standardised variables are multiplied by, where the components are computed.
+    """
+
+    standard: Matrix
+    relevant: BoolArray
+    units: FloatArray
+
+    @property
+    def matrix(self) -> Matrix:
+        """The relevant variables, in their units."""
+        own = self.standard if self.relevant.all() else self.standard.columns(self.relevant)
+        return own if (self.units == 1).all() else own.scaled(self.units[self.relevant])
+
+    def gram(self, standard: FloatArray) -> FloatArray:
+        """Gram matrix of the relevant variables, in their units, from that of all in question."""
+        own = standard if self.relevant.all() else standard[np.ix_(self.relevant, self.relevant)]
+        units = self.units[self.relevant]
+        return own if (units == 1).all() else own * units * units[:, None]
+
+    def axes(self, axes: FloatArray) -> FloatArray:
+        """Axes of the relevant variables as weights of all those in question, standardised."""
+        wide = np.zeros((len(axes), len(self.relevant)))
+        wide[:, self.relevant] = axes
+        # A constant column has no weight: not even the rounding of an eigenvector, by which it could be chosen.
+        return wide * np.where(self.standard.column_squares > 0, self.units, 0.0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The principal axes of some of the rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows these are.
+    columns : Columns
+        Products of columns over these rows, and over the others, whose scores are to be predicted.
+    axes : ndarray of shape (n_components, n_features)
+        Weights of the standardised variables in the scores; by falling variance of the scores.
+    moments : ndarray of shape (n_components, n_features)
+        Mean products of the scores with the standardised variables, over the rows of the part.
+    variances : ndarray of shape (n_features,)
+        Mean squares of the standardised variables, over the rows of the part.
+    shrinkage : float
+        Weight of the identity in the covariance of the relevant variables, by Ledoit and Wolf.
+    """
+
+    n_rows: int
+    columns: Columns
+    axes: FloatArray
+    moments: FloatArray
+    variances: FloatArray
+    shrinkage: float

@@ -1,0 +1,95 @@
+"""The forward selections on all rows and without each fold: how they begin, and how they go on together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.base import Matrix
+from gsppca.rules.forward import Forward
+from gsppca.rules.parts import Targets
+from gsppca.rules.shrinkage import LEAST_SHRINKAGE
+from gsppca.rules.training import decompose
+
+N_FOLDS = 5
+MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
+LARGEST_BATCH = 64  # on all rows; without a fold, smaller ones, since nothing is kept beyond the size that is found
+LARGEST_FOLD_BATCH = 8
+SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
+
+
+class Task:
+    """The variables in question, and the data as the forward selections see it.
+
+    Parameters are those of `core.find_core`.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_used,)
+        Indices of the variables in question: the relevant ones, and those to be included.
+    decomposition : Decomposition
+        Principal axes and scores of the relevant ones.
+    n_components : int
+        How many, at most as many as the training rows of a fold have.
+    first : ndarray of int
+        Places of the variables to be included.
+    most : int
+        How many variables a selection chooses.
+    """
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        relevant: BoolArray,
+        n_components: int,
+        include: IntArray,
+        exclude: IntArray,
+        relevance: FloatArray | None,
+        standardise: bool,
+    ):
+        used = relevant.copy()
+        used[include] = True
+        self.places = np.flatnonzero(used)
+        own = matrix if used.all() else matrix.columns(used)
+        deviations = np.sqrt(own.column_squares / own.n_samples)
+        standard = own.scaled(1 / np.where(deviations > 0, deviations, np.inf))
+        targets = Targets(standard, relevant[used], np.ones(len(deviations)) if standardise else deviations)
+        n = own.n_samples
+        self.n_components = min(n_components, n - -(-n // N_FOLDS) - 1, int(relevant.sum()))
+        self.decomposition = decompose(targets, self.n_components)
+        self.allowed = ~np.isin(self.places, exclude)
+        self.first = np.flatnonzero(np.isin(self.places, include))
+        self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
+        self.relevance = None if relevance is None else relevance[used]
+        self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
+
+    def selections(self, fold: IntArray | None) -> list[Forward]:
+        """Begin a forward selection on all rows, and one without each fold."""
+        parts = self.decomposition.parts(fold)
+        ties = np.sum(parts[0].moments ** 2, axis=0)[None]
+        batches = [LARGEST_BATCH] + [LARGEST_FOLD_BATCH] * (len(parts) - 1)
+        return [
+            Forward(part, max(LEAST_SHRINKAGE, part.shrinkage), self.allowed, ties, batch, self.sparse, self.relevance)
+            for part, batch in zip(parts, batches, strict=True)
+        ]
+
+    def advance(self, forwards: list[Forward]) -> None:
+        """Choose a batch of variables in each selection that is not at its end."""
+        forwards = [forward for forward in forwards if len(forward.order) < self.most]
+        pools = [self._pool(forward) for forward in forwards]
+        wanted = np.unique(np.concatenate([pool for pool, _ in pools]))
+        columns = self.decomposition.columns(wanted)
+        inside = [
+            forward.choose(pool, columns[:, np.searchsorted(wanted, pool)], count)
+            for forward, (pool, count) in zip(forwards, pools, strict=True)
+        ]
+        for forward, products in zip(forwards, self.decomposition.products(inside), strict=True):
+            forward.absorb(products)
+
+    def _pool(self, forward: Forward) -> tuple[IntArray, int | None]:
+        """Return the candidates of a selection's next batch, and how many of them to choose, None for all."""
+        done = len(forward.order)
+        if done < len(self.first):
+            return self.first, None
+        count = min(forward.batch(), self.most - done)
+        return forward.pool(count), count

@@ -1,0 +1,50 @@
+"""Numbers that differ by no more than rounding, treated as equal: the answer must not depend on the last digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gsppca._typing import FloatArray, IntArray
+
+EQUAL = 1e-9  # relative to the largest
+
+
+def tolerant_ranks(values: FloatArray) -> IntArray:
+    """Return the ranks of some values, from 0 for the least; neighbours that are equal up to rounding share one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tolerant_ranks(np.array([2.0, 1.0, 1.0 + 1e-15])).tolist()
+    [1, 0, 0]
+    """
+    order = np.argsort(values, kind="stable")
+    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+    with np.errstate(invalid="ignore"):  # infinite values are equal to each other
+        apart = np.diff(values[order]) > EQUAL * finite.max(initial=0.0)
+    ranks = np.empty(len(values), dtype=np.intp)
+    ranks[order] = np.append(0, np.cumsum(apart))[: len(values)]
+    return ranks
+
+
+def largest_first(keys: FloatArray) -> IntArray:
+    """Return the order of variables by falling first key; equal ones by the next key, and then as they come.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n_keys, n_variables)
+        The most important key first.
+    """
+    return np.lexsort([tolerant_ranks(-key) for key in keys[::-1]])
+
+
+def place_of_largest(keys: FloatArray) -> int:
+    """Return the first place of `largest_first`, without sorting."""
+    equal = np.arange(keys.shape[1])
+    for key in keys:
+        values = key[equal]
+        largest = values.max()
+        equal = equal[values >= largest - EQUAL * abs(largest)]
+        if len(equal) == 1:
+            break
+    return int(equal[0])

@@ -1,0 +1,144 @@
+"""The core from Gram matrices of the folds is the core from the rows: choices, shares and description."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from gsppca.data import as_matrix
+from gsppca.data.folds import fold_grams
+from gsppca.rules import task
+from gsppca.rules.columns import GramColumns, RowColumns
+from gsppca.rules.core import core_order, find_core
+from gsppca.rules.training import FromGrams, FromOuterGram
+from tests.needs import optional
+from tests.rules.test_core import factor_data, sparse_truth
+
+X = factor_data(400, 90, noise=2.0)
+UNITS = np.linspace(0.1, 5, 90)
+INCLUDED = {"relevant": ~np.isin(np.arange(90), [3, 60]), "include": np.array([3, 8])}
+CONSTANT = np.where(np.isin(np.arange(90), [5, 40]), 3.0, X)
+THIN = np.where(np.abs(X) < 1, 0.0, X)
+TRUTH, FOUND = sparse_truth(n=500)
+CASES = {
+    "plain": (X, {}),
+    "wide": (factor_data(60, 150), {}),
+    "unreachable": (np.random.default_rng(0).standard_normal((300, 200)), {}),
+    "included": (X, {"include": np.array([7, 50])}),
+    "excluded": (X, {"exclude": np.array([0, 3, 9])}),
+    "included, not relevant": (X, INCLUDED),
+    "own units": (X * UNITS, {"standardise": False}),
+    "own units, included": (X * UNITS, {"standardise": False, **INCLUDED}),
+    "own units, constant": (CONSTANT * UNITS, {"standardise": False}),
+    "copies": (np.hstack([X, -3 * X + 1, X[:, :5]]), {}),
+    "constant": (CONSTANT, {}),
+    "everything": (X[:, :30], {"share": 1 - 1e-9}),
+    "sparse truth": (TRUTH, {"relevant": FOUND}),
+    "sparse truth, relevance": (TRUTH, {"relevant": FOUND, "relevance": np.linspace(1, 0, 200)}),
+    "CSR": (sparse.csr_array(THIN), {}),
+    "CSC": (sparse.csc_array(THIN), {}),
+    "digits": (load_digits().data, {}),
+    "breast cancer": (load_breast_cancer().data, {"share": 0.99}),
+}
+
+
+def found_by(way, monkeypatch, data, d=5, **options):
+    monkeypatch.setattr(task, "decompose", way)
+    relevant = options.pop("relevant", np.ones(data.shape[1], dtype=bool))
+    return find_core(as_matrix(data), relevant, d, **options)
+
+
+def agree(one, other):
+    np.testing.assert_array_equal(one.fold, other.fold)
+    np.testing.assert_array_equal(one.order, other.order)
+    assert (one.size, one.reached) == (other.size, other.reached)
+    for name in ("share", "equal_share", "promised"):
+        np.testing.assert_allclose(getattr(one.share_path, name), getattr(other.share_path, name), atol=1e-11)
+    assert one.shrinkage == pytest.approx(other.shrinkage, abs=1e-11)
+    np.testing.assert_allclose(np.abs(one.scores), np.abs(other.scores), atol=1e-8)
+    first, second = vars(one.description), vars(other.description)
+    for name in ("predicted", "represented_by", "correlation", "variance_share", "component_shares"):
+        np.testing.assert_allclose(first[name], second[name], atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_both_ways_agree(case, monkeypatch):
+    data, options = CASES[case]
+    agree(*(found_by(way, monkeypatch, data, **options) for way in (FromGrams, FromOuterGram)))
+
+
+def test_both_ways_agree_on_blocks(monkeypatch):
+    blocks = optional("dask.array").from_array(X, chunks=(130, 90))
+    by_rows = found_by(FromOuterGram, monkeypatch, X, **INCLUDED)
+    agree(found_by(FromGrams, monkeypatch, blocks, **INCLUDED), by_rows)
+
+
+def test_orders_without_folds_agree(monkeypatch):
+    orders = []
+    for way in (FromGrams, FromOuterGram):
+        monkeypatch.setattr(task, "decompose", way)
+        orders.append(core_order(as_matrix(X), np.ones(90, dtype=bool), 5, n_steps=20))
+    np.testing.assert_array_equal(orders[0].order, orders[1].order)
+    np.testing.assert_allclose(orders[0].promised, orders[1].promised, atol=1e-12)
+
+
+def test_products_of_vectors_are_sums_over_rows():
+    rng = np.random.default_rng(0)
+    Z = X[:, :20] - X[:, :20].mean(axis=0)
+    rows = rng.random(400) < 0.7
+    grams = fold_grams(as_matrix(Z), rows.astype(np.intp))
+    axes, vectors, slopes = rng.standard_normal((2, 20)), rng.standard_normal((20, 3)), rng.standard_normal((2, 3))
+    by_grams = GramColumns(grams.sum(axis=0), grams[:1], axes)
+    by_rows = RowColumns(rows, Z @ axes.T)
+    np.testing.assert_allclose(by_grams.errors, np.sum((Z @ axes.T)[~rows] ** 2, axis=0))
+    np.testing.assert_allclose(by_grams.errors, by_rows.errors)
+    products = Z[rows].T @ Z[rows] @ vectors
+    np.testing.assert_allclose(by_grams.inside(vectors), products)
+    np.testing.assert_allclose(Z.T @ by_rows.inside(Z @ vectors), products)
+    left = Z[~rows] @ (axes.T - vectors @ slopes.T)
+    for way, given in ((by_grams, vectors), (by_rows, Z @ vectors)):
+        np.testing.assert_allclose(way.predict(given, slopes)[-1], np.sum(left**2, axis=0))
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
+def test_shares_near_one_keep_their_digits(noise, monkeypatch):
+    """Where next to nothing is left to predict, a quadratic form in Gram matrices loses digits: not many."""
+    data = factor_data(300, 40, noise=noise)
+    found = [found_by(way, monkeypatch, data, d=4, share=1 - 1e-13) for way in (FromGrams, FromOuterGram)]
+    shares = [one.share_path.share for one in found]
+    n_sizes = min(map(len, shares))
+    np.testing.assert_allclose(shares[0][:n_sizes], shares[1][:n_sizes], atol=1e-12)
+    assert shares[0].max() == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, INCLUDED, {"standardise": False}], ids=["plain", "included", "own units"])
+def test_data_in_blocks_is_read_four_times(options):
+    """The Gram matrix, scores with row squares, the Gram matrices of the folds, and the description."""
+    da = optional("dask.array")
+    options = dict(options)
+    relevant = options.pop("relevant", np.ones(90, dtype=bool))
+    matrix = as_matrix(da.from_array(X, chunks=(100, 90)))
+    before = matrix.X.n_passes
+    find_core(matrix, relevant, 4, share=0.95, **options)
+    assert matrix.X.n_passes - before == 4
+
+
+@pytest.mark.parametrize("container", ["C", "F", "float32"])
+def test_nothing_as_large_as_the_data_is_held(container):
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((20_000, 150))
+    data[:, ::10] += rng.standard_normal((20_000, 5)) @ rng.standard_normal((5, 15))
+    data = data.astype(np.float32) if container == "float32" else np.array(data, order=container)
+    matrix = as_matrix(data)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        find_core(matrix, np.ones(150, dtype=bool), 5)
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * data.nbytes
