@@ -9,24 +9,39 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gsppca.core.bessel import kv_ratio, log_kv
-    from gsppca.core.state import EvidencePath, RelaxedFit
+    from gsppca.comparison.stability import stability
     from gsppca.estimator import GSPPCA
-    from gsppca.exceptions import MostVariablesWarning, NoStructureWarning
-    from gsppca.saving import load
+    from gsppca.evidence.bessel import kv_ratio, log_kv
+    from gsppca.exceptions import MostVariablesWarning, NoStructureWarning, SmallSampleWarning
+    from gsppca.io.models import load
+    from gsppca.methods import Joint, NestedSearch, Paper
+    from gsppca.results import Caution, Chosen, EvidencePath, Found, RelaxedFit
+    from gsppca.rules import Core, FalseDiscoveryRate, MinimumR2, Relevant
+    from gsppca.rules.core import SharePath
     from gsppca.selector import GSPPCASelector
     from gsppca.stages import estimate_n_components, estimate_noise_variance, evidence_path, relaxed_vem
-    from gsppca.subsampling import stability
 
 __version__ = "0.1.0"
 
 __all__ = [
     "GSPPCA",
+    "Caution",
+    "Chosen",
+    "Core",
     "EvidencePath",
+    "FalseDiscoveryRate",
+    "Found",
     "GSPPCASelector",
+    "Joint",
+    "MinimumR2",
     "MostVariablesWarning",
+    "NestedSearch",
     "NoStructureWarning",
+    "Paper",
     "RelaxedFit",
+    "Relevant",
+    "SharePath",
+    "SmallSampleWarning",
     "estimate_n_components",
     "estimate_noise_variance",
     "evidence_path",
@@ -38,20 +53,32 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Caution": "results",
+    "Chosen": "results",
+    "Core": "rules",
+    "EvidencePath": "results",
+    "FalseDiscoveryRate": "rules",
+    "Found": "results",
     "GSPPCA": "estimator",
-    "EvidencePath": "core.state",
     "GSPPCASelector": "selector",
+    "Joint": "methods",
+    "MinimumR2": "rules",
     "MostVariablesWarning": "exceptions",
+    "NestedSearch": "methods",
     "NoStructureWarning": "exceptions",
-    "RelaxedFit": "core.state",
+    "Paper": "methods",
+    "RelaxedFit": "results",
+    "Relevant": "rules",
+    "SharePath": "rules.core",
+    "SmallSampleWarning": "exceptions",
     "estimate_n_components": "stages",
     "estimate_noise_variance": "stages",
     "evidence_path": "stages",
-    "kv_ratio": "core.bessel",
-    "load": "saving",
-    "log_kv": "core.bessel",
+    "kv_ratio": "evidence.bessel",
+    "load": "io.models",
+    "log_kv": "evidence.bessel",
     "relaxed_vem": "stages",
-    "stability": "subsampling",
+    "stability": "comparison.stability",
 }
 
 

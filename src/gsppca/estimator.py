@@ -9,121 +9,99 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from gsppca._base import GloballySparseBase
 from gsppca._typing import FloatArray
-from gsppca.core.axes import principal_axes
+from gsppca.components.axes import principal_axes
+from gsppca.components.rows import LogDensity, Projection, Reconstruction
 from gsppca.data import as_blocks, map_rows
-from gsppca.rows import LogDensity, Projection, Reconstruction
-from gsppca.selection import Selection
+from gsppca.procedure import Fitted
 from gsppca.validation import check_data
+from gsppca.variable_selection import VariableSelection
 
 
-class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBase):
+class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VariableSelection):
     """Globally sparse probabilistic PCA: which variables carry the structure of unlabelled data.
 
-    The variables are ranked, and along the ranking an evidence is maximised, which chooses how many to keep. PCA on
-    those gives orthogonal, uncorrelated components with one common pattern of zeros. There is no penalty to tune.
+    The variables are ranked and judged (``method``), some are chosen (``n_features_to_select``), and PCA on those gives
+    orthogonal, uncorrelated components with one common pattern of zeros. There is no penalty to tune.
 
-    By default the noise path ranks, and the joint evidence asks what the variables share: it holds its own on
-    standardised, heavy-tailed and wide data, and can answer "nothing". ``evidence="noiseless"`` is the procedure of
-    the paper, whose variational EM and closed-form evidence see the norms of the rows.
+    By default the *relevant* variables are those that share factors with others, by a marginal likelihood (evidence)
+    that is compared with that of noise. Where they are most of all variables, their *core* is selected: a small set
+    from which the components of all relevant variables can be predicted. ``method="paper"`` is the procedure of the
+    paper.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Dimension d of the latent space, smaller than both the number of samples and of columns. "auto" counts the
-        eigenvalues that noise alone would not reach, up to 50.
-    n_features_to_select : "evidence", "fdr", "r2", int or float, default="evidence"
-        How many variables to select: the number that maximises the evidence; as many as keep the expected share of
-        false ones below `fdr`; those of which the others explain at least `min_r2`; exactly this many; this fraction.
-    ranking : {"auto", "vem", "noise-path"}, default="auto"
-        How variables are ranked: by their relevance in the relaxed model, fitted by variational EM, or by the noise
-        level at which they die when noise is raised until nothing is left. "auto" is "noise-path" with the joint
-        evidence and with "fdr", else "vem".
-    evidence : {"joint", "noiseless", "noisy"}, default="joint"
-        Which evidence is maximised: one that shares the loadings across samples, and does not need the variables to
-        differ in variance; that of the paper, in closed form, without noise on the selected variables; or the same
-        with noise, by quadrature. All that is "auto" follows it: ``GSPPCA(evidence="noiseless")`` is the paper's
-        procedure.
-    refine : bool or "auto", default="auto"
-        Whether a support found by the joint evidence ranks the variables again, while that raises the evidence.
-        "auto" does so with the joint evidence; the others cannot.
-    noise_variance : {"auto", "profile", "own", "median", "ml", "bias_corrected"} or float, default="auto"
-        Variance of the variables that are not selected. With the joint evidence "profile", for every size the mean
-        square of the variables outside; "own", a noise variance for each variable; or "auto", which chooses between
-        these two by how much the column variances spread. With the others the median of the column variances
-        ("auto"), the maximum likelihood estimate of PPCA, its bias correction, "profile", or a number.
-    size_prior : {"auto", "uniform", "search", "sparse"} or callable, default="auto"
-        Prior on the number of variables. "uniform" prefers none. "search" charges for having looked for the support
-        among many; it goes with the joint evidence. "sparse" makes it unlikely that more variables than samples are
-        selected. A callable gets a size and returns its log prior.
-    fdr : float, default=0.1
-        For ``n_features_to_select="fdr"``: the expected share of selected variables that are independent of all
-        others. Fewer than ``1 / fdr`` variables cannot be told from none.
-    n_draws : int, default=1
-        For ``n_features_to_select="fdr"``: how often shadow variables are drawn. More make the selection depend less
-        on the draw.
-    min_r2 : float, default=0.1
-        For ``n_features_to_select="r2"``: the least share of a variable's variance that factors of the other variables
-        must explain, adjusted for their number.
+        Dimension d of the latent space, smaller than both the number of samples and of columns. "auto" lets the method
+        choose.
+    n_features_to_select : {"auto", "relevant", "core", "fdr", "r2"}, int, float or rule, default="auto"
+        Which variables to select: the relevant ones, or their core, where more than half of all variables are relevant
+        or where they are more than ten times as many as their core and mostly faint ("auto"; with ``method="paper"``
+        always the relevant ones); all relevant ones; their core; as many as keep the expected share of false ones
+        below 10 %; those of which the others explain at least 10 %; a number; a fraction; or a rule with
+        parameters: `Core`, `FalseDiscoveryRate`, `MinimumR2`, or one of your own (docs/extending.md). A number is
+        always a cut of the one nested order, `ranking_`.
+    method : {"joint", "paper"} or method, default="joint"
+        How variables are ranked and judged: by what they share, with `Joint`, or as in the paper, with `Paper`. An
+        object sets their parameters: ``method=Paper(tol=1e-8)``.
+    include, exclude : names, indices or mask of columns, optional
+        Variables that must be in the selection: they come first in the order, and the rest is chosen to complement
+        them; and variables that must not, although they count as data to be explained.
+    scale : bool, default=False
+        Whether to divide every column by its standard deviation: for columns in different units.
     robust : bool, default=False
         Whether to rank and judge with every column clipped at three standard deviations, as its median absolute
-        deviation tells them, for heavy tails. Makes a copy of X. Components are those of the data as it is.
+        deviation tells them. Needs a dense array in memory, and makes a copy of it. Components are those of the data
+        as it is. The joint method clips by itself when the tails of the columns are heavy.
     missing : {"error", "impute"}, default="error"
         What to do with nan: refuse it, or fill it with what a model of the observed entries expects, in `fit` and in
         `transform`. Right when entries are missing at random; dense data only. Makes a copy of X.
-    init : {"svd", "random"}, default="svd"
-        Start of the loadings: principal axes, or random numbers. "random" with ``noise_variance="median"`` and a given
-        `n_components` ranks and selects without any SVD.
-    slab_rate : "grid" or float, default="grid"
-        Start of the slab rate alpha: short runs on a grid relative to the scale of the data, of which the best goes on,
-        or a number.
-    scale : bool or "ranking", default=False
-        Whether to standardise the columns: for everything, or for the ranking only.
-    max_iter : int, default=1000
-        Most iterations of the variational EM; like `init`, `slab_rate` and `tol` for ``ranking="vem"`` only.
-    tol : float, default=1e-6
-        The variational EM stops when an iteration raises its bound by less than this, per entry of X.
     random_state : int, RandomState instance or None, default=None
-        For ``init="random"`` and ``n_features_to_select="fdr"``. Nothing else is random.
-    checkpoint : path-like or None, default=None
-        A small file that keeps the state of the variational EM (``ranking="vem"``) during a long fit. If the process
-        dies, the same fit with the same file goes on from there, and ends with the same result. A file of other data
-        or parameters is refused.
+        For the rule "fdr" and for ``Paper(init="random")``. Nothing else is random.
     verbose : int, default=0
-        1 reports every stage, 2 every iteration.
+        1 prints every step, 2 every iteration.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features_in_,)
         Which variables are selected.
-    relevance_ : ndarray of shape (n_features_in_,)
-        Relevance of each variable, between 0 and 1: u of the relaxed model, or, along the noise path, the noise level
-        at which it dies relative to the largest; after refining, what the factors explain relative to the largest.
+    relevant_ : ndarray of shape (n_features_in_,)
+        Which variables the method keeps: those that are not noise.
+    core_ : ndarray of shape (n_features_in_,)
+        Which variables are the core of the relevant ones.
+    role_ : ndarray of shape (n_features_in_,)
+        "core", "related" (relevant, but not in the core) or "noise".
     ranking_ : ndarray of shape (n_features_in_,)
-        Rank of each variable, 1 the most relevant. Ties are broken by the data.
+        Rank of each variable in the one nested order, 1 the first. With the joint method the relevant variables come in
+        the order in which they add to what is known of the structure, then the others; with the paper's in that of
+        `relevance_`.
+    relevance_ : ndarray of shape (n_features_in_,)
+        Relevance of each variable, between 0 and 1: with the joint method the share of its variance that the factors of
+        the relevant variables explain; with the paper's u of the relaxed model.
+    inclusion_probability_ : ndarray of shape (n_features_in_,)
+        Posterior probability of each variable to be relevant.
     n_selected_ : int
         Number of selected variables.
-    evidence_path_ : EvidencePath
-        `sizes`, `log_evidence` and `slab_rates` of all nested supports; with the joint evidence, of those that matter,
-        against the empty model, with their `dimensions`.
+    selected_by_ : str
+        The rule that decided: "relevant", "core", "fdr", "r2" or "size".
     supported_ : bool
-        Whether the support beats the empty model, in which every variable is noise, after paying for having been
-        searched among all supports of its size. The paper's evidence finds more in noise than it should: there, True
-        means little.
-    inclusion_probability_ : ndarray of shape (n_features_in_,)
-        Probability of each variable to be active, given the ranking: that the number of variables reaches its rank.
-        Tempered by measurement; it knows nothing of errors of the ranking.
-    ranked_by_ : str
-        The ranking that the evidence preferred: "vem", "noise-path", "soft-path", "refined", "fdr" or "r2".
-    relevance_path_ : NoisePath or None
-        `levels` and `relevance` along the noise path, if there was one.
+        Whether the relevant variables beat the empty model, in which every variable is noise, after paying for having
+        been searched; by the rules "fdr" and "r2" whether any variable passes.
+    core_share_ : float
+        Share of the variance of the components of all relevant variables that the core predicts, cross-validated.
+    share_path_ : SharePath
+        `sizes`, cross-validated `share` and `promised` share along the nested order.
+    predicted_share_ : ndarray of shape (n_features_in_,)
+        Share of each variable that the core predicts, cross-validated.
+    evidence_path_ : EvidencePath
+        `sizes` and `log_evidence` along the nested order; the joint method evaluates it when it is looked at.
     components_ : ndarray of shape (n_components_, n_features_in_)
         Principal axes, orthonormal, zero outside the support; the loading of largest size is positive on each.
     n_latent_ : int
         Dimension d of the latent space in the ranking and the evidence: `n_components`, or what "auto" found.
     n_components_ : int
-        Number of components: `n_components`, or fewer if fewer variables than that are selected.
+        Number of components: `n_latent_`; of a core, with ``n_components="auto"``, the leading ones that it predicts,
+        at most 10; fewer if fewer variables than that are selected.
     explained_variance_ : ndarray of shape (n_components_,)
         Variance of each component (with n - 1, as in scikit-learn).
     explained_variance_ratio_ : ndarray of shape (n_components_,)
@@ -135,15 +113,11 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     scale_ : ndarray of shape (n_features_in_,) or None
         What the centred columns are divided by: standard deviations with ``scale=True``, else None.
     noise_variance_ : float
-        Variance given to the variables outside the support.
+        Variance given to the variables that are not selected.
     active_noise_variance_ : float
         Variance on the support across the components; zero if there is no such direction.
-    slab_rate_ : float
-        Slab rate that maximises the evidence of the support.
-    bounds_ : ndarray of shape (n_recorded,) or None
-        Lower bound of the relaxed model after each accepted iteration; never falls. None without a variational EM.
     n_iter_ : int
-        Iterations of the ranking, each a pass over the data.
+        Iterations of the ranking.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -172,12 +146,13 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
     (80, 2)
     """
 
-    def _set_fitted(self, selection: Selection, size: int) -> None:
-        super()._set_fitted(selection, size)
-        frame = selection.frame
+    def _set_fitted(self, fitted: Fitted) -> None:
+        super()._set_fitted(fitted)
+        frame = fitted.frame
         assert frame is not None
         n = frame.data.n_samples
-        axes = principal_axes(frame.data, self.support_[frame.varying], selection.n_components)
+        n_axes = fitted.chosen.n_components or fitted.found.n_components
+        axes = principal_axes(frame.data, fitted.chosen.support, n_axes)
         dtype = frame.dtype
         self.components_ = frame.widen(axes.components).astype(dtype)
         self.n_components_ = len(axes.eigenvalues)
@@ -288,7 +263,5 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GloballySparseBa
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "impute"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

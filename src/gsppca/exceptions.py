@@ -2,8 +2,12 @@
 
 
 class NoStructureWarning(UserWarning):
-    """No common structure stands out of the noise: what is selected may mean nothing."""
+    """No statistically supported structure was found: what is selected may mean nothing."""
 
 
 class MostVariablesWarning(UserWarning):
-    """More than half of the variables are selected: right, perhaps, but hardly what was asked for."""
+    """Most variables are relevant: their core was selected instead."""
+
+
+class SmallSampleWarning(UserWarning):
+    """There are too few samples for what was asked."""

@@ -1,11 +1,9 @@
-"""How far a long step is, told to whoever listens: a progress bar, a log, or nobody.
-
-The library tells, the caller shows:
+"""Progress events of long steps, for a progress bar or a log.
 
     with listening(lambda event: print(event.step, event.done, event.total)):
         GSPPCA().fit(X)
 
-Nothing is told, at the cost of one look-up, when nobody listens.
+Without a listener an event costs one look-up.
 """
 
 from __future__ import annotations
@@ -57,9 +55,31 @@ def tell(step: str, done: int, total: int | None = None, detail: str = "") -> No
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Send what is told inside the block to `listener`."""
+    """Send the events inside the block to `listener`."""
     token = _listener.set(listener)
     try:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def printed(verbose: int, name: str) -> Iterator[None]:
+    """Print the events inside the block: with 1 each step once, with 2 every event; with 0 nothing changes."""
+    if not verbose:
+        yield
+        return
+    outer, last = _listener.get(), ""
+
+    def show(event: Event) -> None:
+        nonlocal last
+        if verbose > 1 or event.step != last:
+            last = event.step
+            count = f" {event.done}" if event.done else ""
+            detail = f": {event.detail}" if event.detail else ""
+            print(f"[{name}] {event.step}{count}{detail}", flush=True)  # noqa: T201
+        if outer is not None:
+            outer(event)
+
+    with listening(show):
+        yield

@@ -8,15 +8,15 @@ import numpy.typing as npt
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gsppca._base import GloballySparseBase
 from gsppca._typing import BoolArray
+from gsppca.components.rows import Columns, Placed
 from gsppca.data import as_blocks, map_rows
-from gsppca.rows import Columns, Placed
-from gsppca.selection import Selection
+from gsppca.procedure import Fitted
 from gsppca.validation import check_data
+from gsppca.variable_selection import VariableSelection
 
 
-class GSPPCASelector(SelectorMixin, GloballySparseBase):
+class GSPPCASelector(SelectorMixin, VariableSelection):
     """Select the variables that carry the structure of unlabelled data, by globally sparse probabilistic PCA.
 
     The same selection as `GSPPCA`; `transform` returns the selected columns instead of components.
@@ -25,16 +25,15 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
     ----------
     n_components : int or "auto", default="auto"
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
-    n_features_to_select : "evidence", "fdr", "r2", int or float, default="evidence"
-        How many variables to select.
-    ranking, evidence, refine, noise_variance, size_prior, fdr, n_draws, min_r2, robust, missing, init, slab_rate,
-    scale, max_iter, tol, random_state, checkpoint, verbose
+    n_features_to_select : {"auto", "relevant", "core", "fdr", "r2"}, int, float or rule, default="auto"
+        Which variables to select.
+    method, include, exclude, scale, robust, missing, random_state, verbose
         As in `GSPPCA`.
 
     Attributes
     ----------
-    support_, relevance_, ranking_, n_selected_, evidence_path_, supported_, inclusion_probability_, ranked_by_,
-    relevance_path_, noise_variance_, slab_rate_, bounds_, n_iter_
+    support_, relevant_, core_, role_, ranking_, relevance_, inclusion_probability_, n_selected_, selected_by_,
+    supported_, core_share_, share_path_, predicted_share_, evidence_path_, noise_variance_, n_iter_
         As in `GSPPCA`.
     n_latent_, n_components_ : int
         Dimension of the latent space that was used.
@@ -57,9 +56,9 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
     True
     """
 
-    def _set_fitted(self, selection: Selection, size: int) -> None:
-        super()._set_fitted(selection, size)
-        self.n_components_ = selection.n_components
+    def _set_fitted(self, fitted: Fitted) -> None:
+        super()._set_fitted(fitted)
+        self.n_components_ = fitted.found.n_components
 
     def get_support(self, indices: bool = False) -> npt.NDArray[Any]:
         """Return which variables are selected: a mask, or their indices.
@@ -69,7 +68,7 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
         indices : bool, default=False
             Whether to return the integer indices of the selected columns instead of a boolean mask.
         """
-        return GloballySparseBase.get_support(self, indices)
+        return VariableSelection.get_support(self, indices)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns.
@@ -120,7 +119,5 @@ class GSPPCASelector(SelectorMixin, GloballySparseBase):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "impute"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

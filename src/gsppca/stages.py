@@ -5,7 +5,7 @@ Each takes the data as an array, centred or not, or as a `gsppca.data.Matrix`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,26 @@ from scipy.special import gammaincinv
 from sklearn.utils import check_random_state
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.checkpoint import Checkpoint
 from gsppca.checks import check_choice, check_count, check_number, is_integer
-from gsppca.core import noise
-from gsppca.core.dimension import MAX_DIMENSION, count_components, largest_of_noise
-from gsppca.core.path import evidence_along
-from gsppca.core.relaxed import finish_runs, fit_relaxed
-from gsppca.core.spectrum import leading_spectrum
-from gsppca.core.start import GRID, SHORT_RUN, random_loadings, reference_rate, spectral_loadings
-from gsppca.core.state import EvidencePath, RelaxedFit
+from gsppca.components import noise
+from gsppca.components.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
+from gsppca.data.entries import unmasked
+from gsppca.evidence.row_norms import evidence_along
+from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.progress import is_heard, tell
+from gsppca.rankings.vem.checkpoint import Checkpoint
+from gsppca.rankings.vem.relaxed import finish_runs, fit_relaxed
+from gsppca.rankings.vem.start import (
+    SHORT_RUN,
+    UNITS,
+    check_slab_rate,
+    random_loadings,
+    reference_rate,
+    spectral_loadings,
+    start_rates,
+)
+from gsppca.results import EvidencePath, RelaxedFit
 from gsppca.validation import check_finite, check_magnitude, check_shape, check_varying
 
 MAX_ITER = 1000
@@ -111,10 +120,13 @@ def relaxed_vem(
     *,
     noise_variance: float | None = None,
     init: str = "svd",
-    slab_rate: str | float = "grid",
+    slab_rate: str | float | Sequence[float] = "grid",
+    slab_unit: str = "noise",
+    short_iterations: int = SHORT_RUN,
     max_iter: int = MAX_ITER,
     tol: float = TOL,
     accelerate: bool = True,
+    noise_first: bool = False,
     random_state: Any = None,
     progress: Callable[[int, float], None] | None = None,
     checkpoint: Checkpoint | None = None,
@@ -131,15 +143,25 @@ def relaxed_vem(
         Start of the noise variance; the median of the column variances by default.
     init : {"svd", "random"}, default="svd"
         Start of the loadings: the principal axes, or Gaussian random numbers, which need no SVD.
-    slab_rate : "grid" or float, default="grid"
-        Start of the slab rate alpha. "grid" makes short runs from 1/2, 1 and 2 times the rate at which the prior has
-        the variance of the data, and goes on from the best bound.
+    slab_rate : "grid", float or sequence of float, default="grid"
+        Starts of the slab rate alpha, in the unit of `slab_unit`: one, or several, from each of which a short run is
+        made; the one with the best bound goes on, and if it ends at u = 0, the next best. "grid" stands for the
+        paper's 0.1, 1, 10.
+    slab_unit : {"noise", "data", "absolute"}, default="noise"
+        Unit of `slab_rate`. "noise": a rate of 1 gives loadings the standard deviation of the noise, so that scaling X
+        scales the answer, and with unit noise rates are absolute. "data": a rate of 1 gives variables the mean
+        variance of the data. "absolute": rates as they are, as the paper prints them.
+    short_iterations : int, default=5
+        Iterations of each short run. The paper has "less than 5".
     max_iter : int, default=1000
         Most iterations, each with one pass over the data.
     tol : float, default=1e-6
         Stop when an iteration raises the bound by less than this, per entry of X.
     accelerate : bool, default=True
         Whether to extrapolate the iterations (SQUAREM). The bound never falls either way.
+    noise_first : bool, default=False
+        Whether sigma is updated before u, in the order in which the paper prints equations 13 to 15, or after it. The
+        bound never falls either way.
     random_state : int, RandomState instance or None, default=None
         For ``init="random"``.
     progress : callable, optional
@@ -167,36 +189,37 @@ def relaxed_vem(
     check_n_components(n_components, n, p)
     check_count("max_iter", max_iter, 1, advice="Each iteration is one pass over the data.")
     check_number("tol", tol, 0)
-    unit = reference_rate(matrix.total_squares, n, p, n_components)
-    if isinstance(slab_rate, str):
-        check_choice("slab_rate", slab_rate, ("grid",), "a positive number")
-        rates = [multiple * unit for multiple in GRID]
-    else:
-        rates = [check_number("slab_rate", slab_rate, 0, open_low=True, otherwise="'grid'")]
-        if not 1e-6 <= rates[0] / unit <= 1e6:
-            raise ValueError(
-                f"slab_rate must be within a factor of 1e6 of {unit:.3g}, at which the prior has the data's variance, "
-                f"got {slab_rate!r}. Give a multiple of it, or 'grid'."
-            )
+    check_count("short_iterations", short_iterations, 1)
+    check_choice("slab_unit", slab_unit, UNITS)
+    multiples = check_slab_rate(slab_rate)
     if noise_variance is None:
         noise_variance = estimate_noise_variance(matrix, n_components)
     check_number("noise_variance", noise_variance, 0, open_low=True)
+    data_rate = reference_rate(matrix.total_squares, n, p, n_components)
+    rates = start_rates(multiples, slab_unit, noise_variance, data_rate)
 
     def report(step: str, n_iter: int, bound: float, relevance: FloatArray) -> None:
         if is_heard():
             active = int(np.count_nonzero(relevance > ACTIVE * relevance.max()))
-            total = SHORT_RUN if step == "start grid" else max_iter
+            total = short_iterations if step == "start grid" else max_iter
             tell(step, n_iter, total, f"bound {bound:.6g}, {active} of {p} active")
         if progress is not None and step != "start grid":
             progress(n_iter, bound)
 
-    limits: dict[str, Any] = {"max_iter": int(max_iter), "tol": float(tol), "accelerate": bool(accelerate)}
+    limits: dict[str, Any] = {
+        "max_iter": int(max_iter),
+        "tol": float(tol),
+        "accelerate": bool(accelerate),
+        "noise_first": bool(noise_first),
+    }
     known: dict[str, Any] = {**limits, "progress": report, "save": None if checkpoint is None else checkpoint.save}
     if checkpoint is not None:
         runs = checkpoint.runs(
             n_components=int(n_components),
             init=init,
-            slab_rate=slab_rate if isinstance(slab_rate, str) else rates[0],
+            slab_rate=[float(multiple) for multiple in multiples],
+            slab_unit=slab_unit,
+            short_iterations=int(short_iterations),
             noise_variance=float(noise_variance),
             total_squares=matrix.total_squares,
             random_state=str(random_state) if init == "random" and is_integer(random_state) else None,
@@ -208,10 +231,10 @@ def relaxed_vem(
     if init == "svd":
         loadings = spectral_loadings(leading_spectrum(matrix, n_components), noise_variance)
     else:
-        loadings = random_loadings(check_random_state(random_state), n_components, p, unit)
+        loadings = random_loadings(check_random_state(random_state), n_components, p, data_rate)
     if checkpoint is not None:
         checkpoint.save([], now=True)  # the spectrum took many passes
-    return fit_relaxed(matrix, loadings, rates, noise_variance, **known)
+    return fit_relaxed(matrix, loadings, rates, noise_variance, short_iterations=int(short_iterations), **known)
 
 
 def evidence_path(
@@ -285,7 +308,7 @@ def _checked_matrix(X: Any) -> Matrix:
     """The data as a matrix: finite, two rows and columns at least, not all constant, of values that can be squared."""
     if isinstance(X, Matrix):
         return X
-    X = as_blocks(X) or (X if hasattr(X, "dtype") else np.asarray(X))
+    X = unmasked(as_blocks(X) or (X if hasattr(X, "dtype") else np.asarray(X)))
     if X.ndim == 2:
         check_shape(X, 2, 2)
     if X.dtype.kind == "f" and not isinstance(X, Blocks):

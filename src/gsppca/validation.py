@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data import Blocks, as_blocks
-from gsppca.data.entries import first_bad_entry, is_constant, stored_values
+from gsppca.data.entries import first_bad_entry, is_constant, native, stored_values, unmasked
+
+# What the types of columns are called in pandas and polars, in lower case.
+_NUMBERS = ("float", "int", "uint", "bool", "decimal", "double", "sparse", "null")
+_NEVER = ("complex", "date", "duration", "interval", "period", "time")  # though some would turn into numbers
+_IN_WORDS = {"category": "categories", "Categorical": "categories", "object": "text or other objects", "str": "text"}
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -23,8 +29,10 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     estimator : BaseEstimator
         Whose number and names of features are set (`reset`) or compared.
     X : array-like of shape (n_samples, n_features)
-        Numeric data, dense, sparse or in blocks; float32 is kept.
+        Numeric data, dense, sparse or in blocks; float32 is kept. Masked entries are missing.
     """
+    check_frame(X)
+    X = native(unmasked(X))
     blocks = as_blocks(X)
     if blocks is not None:
         check_shape(blocks, *((2, 2) if reset else (1, 1)))
@@ -48,6 +56,52 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
+def check_frame(X: Any) -> None:
+    """Refuse a data frame with a column that is no number, and name it: before its values are taken for numbers.
+
+    Parameters
+    ----------
+    X : Any
+        Only what has `columns` and `dtypes`, as frames of pandas and polars do, is looked at.
+    """
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError(
+            f"X is a lazy frame of polars, with the column {X.collect_schema().names()[0]!r} and others that are not "
+            "computed yet. Give X.collect()."
+        )
+    if type(X).__module__.partition(".")[0] not in ("pandas", "polars") or not hasattr(X, "columns"):
+        return
+    types = list(X.dtypes)
+    suspect = {dtype for dtype in set(types) if not _is_plain(dtype)}
+    for place, dtype in enumerate(types):
+        if dtype not in suspect:
+            continue
+        name = X.columns[place]
+        column = X.iloc[:, place] if hasattr(X, "iloc") else X[name]  # names may occur twice in pandas
+        if str(dtype).lower().startswith(_NEVER) or not _is_numeric(column):
+            value = " ".join(repr(next(iter(column), None)).split())
+            raise ValueError(
+                f"Column {place} of X ({name!r}) holds {_IN_WORDS.get(str(dtype), dtype)}, not numbers: the first one "
+                f"is {value if len(value) <= 60 else value[:57] + '...'}. Leave the column out, or turn it into "
+                "numbers first."
+            )
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether all values of a type are numbers."""
+    name = str(dtype).lower()
+    return name.startswith(_NUMBERS) and not name.startswith(_NEVER)
+
+
+def _is_numeric(column: Any) -> bool:
+    """Whether the values of a column without a numeric type, such as None and 1.5, are numbers all the same."""
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_shape(X: Any, n_rows: int, n_columns: int) -> None:
     """Refuse data with too few rows or columns."""
     if X.shape[0] < n_rows or X.shape[1] < n_columns:
@@ -66,8 +120,12 @@ def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
     if place is not None:
         row, column = place
         name = "" if names is None else f" ({names[column]!r})"
-        kind = "NaN" if np.isnan(X[row, column]) else "infinity"
-        option = "Set missing='impute' if they are missing at random, or drop" if kind == "NaN" else "Drop"
+        kind = "infinity" if np.isinf(X[row, column]) else "NaN"  # or a masked entry
+        option = "Drop"
+        if kind == "NaN":
+            option = "Set missing='impute' if they are missing at random, or drop"
+            if issparse(X):
+                option = "Only dense data can be imputed: give X.toarray() with missing='impute', or drop"
         raise ValueError(
             f"Input X contains {kind}: the first one at row {row}, column {column}{name}. All values must be "
             f"finite. {option} or impute such entries first, for example with sklearn.impute.SimpleImputer."

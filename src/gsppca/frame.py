@@ -1,0 +1,165 @@
+"""The validated data as the steps of a fit see it: what was done to its columns, and the way back.
+
+Constant columns are left out, missing entries are filled, columns are divided by their standard deviations
+(``scale=True``) and, for ranking and judging only, clipped (``robust=True``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray
+from gsppca.components.clipping import Tails, clip_tails, measure_tails
+from gsppca.components.imputation import Imputation, impute
+from gsppca.data import Matrix, as_blocks, as_matrix
+from gsppca.data.shadows import Shadowed, add_shadows
+from gsppca.progress import tell
+from gsppca.results import Found
+from gsppca.stages import check_n_components, estimate_n_components
+from gsppca.validation import check_magnitude, check_varying
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The data of a fit.
+
+    Attributes
+    ----------
+    source : array
+        The validated X itself, by reference; with its missing entries filled, if there were any.
+    data : Matrix
+        The columns that vary, centred, and standardised if ``scale=True``: what the components are made of.
+    robust : bool
+        Whether columns are clipped for ranking and judging whatever their tails.
+    varying : ndarray of shape (n_all_features,)
+        Which columns of X vary.
+    mean : ndarray of shape (n_all_features,)
+        Means of the columns of X.
+    deviation : ndarray of shape (n_all_features,)
+        Standard deviations of the columns of X; one for those that are constant.
+    scale : ndarray of shape (n_all_features,) or None
+        What the columns of `data` were divided by.
+    imputation : Imputation or None
+        What filled the missing entries.
+    dtype : dtype
+        Of X, kept by what is shown in its units.
+    """
+
+    source: Any
+    data: Matrix
+    robust: bool
+    varying: BoolArray
+    mean: FloatArray
+    deviation: FloatArray
+    scale: FloatArray | None
+    imputation: Imputation | None
+    dtype: np.dtype[Any]
+
+    @property
+    def judged(self) -> Matrix:
+        """What ranks and judges: `data`, or the same with clipped columns if ``robust=True``."""
+        return self.clipped if self.robust else self.data
+
+    @cached_property
+    def tails(self) -> Tails:
+        """How heavy the tails of the columns of X are, and where they are to be cut."""
+        return measure_tails(self._container, self.mean, self.deviation, always=self.robust)
+
+    @cached_property
+    def clipped(self) -> Matrix:
+        """The columns that vary, with their tails cut off if they are heavy."""
+        if not self.tails.heavy:
+            return self.data
+        everything = as_matrix(clip_tails(self._container, self.tails))
+        kept = everything if self.varying.all() else everything.columns(self.varying)
+        return kept if self.scale is None else standardised(kept)
+
+    @property
+    def _container(self) -> Any:
+        """The numbers of X, of all columns: an array, a sparse matrix or blocks."""
+        return as_blocks(self.source) or self.source
+
+    def looked_at(self, found: Found) -> Matrix:
+        """Return the matrix that a method looked at, in a unit in which squares of squares can be held."""
+        return in_unit(self.clipped if found.clipped else self.judged)
+
+    def shadowed(self, rng: np.random.Generator) -> tuple[Matrix, BoolArray, Shadowed]:
+        """Return the judged columns of X with a permuted copy of each, those that vary, and where each stands."""
+        source = clip_tails(self._container, self.tails) if self.robust else self.source
+        doubled = add_shadows(source, rng)
+        matrix = as_matrix(doubled.X)
+        varying = matrix.column_squares > 0
+        matrix = matrix if varying.all() else matrix.columns(varying)
+        return (matrix if self.scale is None else standardised(matrix)), varying, doubled
+
+    def widen(self, values: FloatArray, elsewhere: float = 0.0) -> FloatArray:
+        """Put values of the varying columns, along the last axis, at their places among all columns."""
+        wide = np.full((*values.shape[:-1], len(self.varying)), elsewhere)
+        wide[..., self.varying] = values
+        return wide
+
+
+def frame_of(X: Any, *, scale: bool, robust: bool, missing: str, n_components: int | None) -> Frame:
+    """Prepare validated data.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or blocks
+        As `validation.check_data` returns it.
+    scale, robust, missing
+        As in `GSPPCA`.
+    n_components : int or None
+        Dimension of the model that fills missing entries; None estimates it.
+    """
+    imputation = _imputed(X, n_components, scale) if missing == "impute" else None
+    source = X if imputation is None else imputation.inflated()
+    everything = as_matrix(source)
+    check_magnitude(source, everything.column_squares)
+    varying = check_varying(everything.column_squares)
+    data = everything if varying.all() else everything.columns(varying)
+    deviation = np.where(varying, np.sqrt(everything.column_squares / everything.n_samples), 1.0)
+    return Frame(
+        source,
+        standardised(data) if scale else data,
+        robust,
+        varying,
+        everything.mean,
+        deviation,
+        deviation if scale else None,
+        imputation,
+        X.dtype,
+    )
+
+
+def in_unit(matrix: Matrix) -> Matrix:
+    """Divide the matrix by the root mean square of its entries."""
+    unit = np.sqrt(matrix.total_squares / (matrix.n_samples * matrix.n_features))
+    return matrix.scaled(np.full(matrix.n_features, 1 / unit))
+
+
+def standardised(matrix: Matrix) -> Matrix:
+    """Divide every column by its standard deviation; one that clipping has made constant stays as it is."""
+    deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
+    return matrix.scaled(1 / np.where(deviations > 0, deviations, 1.0))
+
+
+def _imputed(X: Any, n_components: int | None, scale: bool) -> Imputation:
+    """Fit the model that fills the gaps of X: nan in a dense array."""
+    if not isinstance(X, np.ndarray):
+        raise ValueError(
+            f"missing='impute' needs a dense array in memory, not sparse or in blocks, got {type(X).__name__}. "
+            "Set missing='error', or convert X."
+        )
+    tell("missing entries", 0)
+    if n_components is None:
+        gaps = np.isnan(X)
+        with np.errstate(invalid="ignore"):
+            means = np.nansum(X, axis=0) / np.maximum((~gaps).sum(axis=0), 1)
+        n_components = estimate_n_components(np.where(gaps, means, X))
+    else:
+        check_n_components(n_components, *X.shape)
+    return impute(X, n_components, standardise=scale)
