@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,19 +25,9 @@ def read_array(path: Path, kind: str, compression: str | None, options: ReadOpti
         raise TableError(f"{path}: --drop is for files with named columns. Select the columns before saving the array.")
     if kind != "npz" and options.label is not None:
         raise TableError(f"{path}: --label is for files with more than one array. Save an npz with an array of labels.")
-    try:
-        if kind == "npy":
-            return Table(np.load(path, mmap_mode="r", allow_pickle=False), None, None, None, path, "numpy array")
-        if kind == "npz":
-            return _read_npz(path, options)
-        return _read_market(path)
-    except TableError:
-        raise
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, gzip.BadGzipFile, OverflowError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TableError(
-            f"{path}: this {kind} file cannot be read ({first}). Get it again, or write it anew."
-        ) from error
+    if kind == "npy":
+        return Table(np.load(path, mmap_mode="r", allow_pickle=False), None, None, None, path, "numpy array")
+    return _read_npz(path, options) if kind == "npz" else _read_market(path)
 
 
 def _read_npz(path: Path, options: ReadOptions) -> Table:

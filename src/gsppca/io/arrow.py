@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +18,27 @@ _ENTRIES = 2**21  # read at a time
 _EXAMPLES = 200
 
 
-def read_arrow(path: Path, kind: str, compression: str | None, options: ReadOptions, strict: bool) -> Table:
-    """Read a Parquet or Feather file."""
+def read_arrow(
+    path: Path,
+    kind: str,
+    compression: str | None,
+    options: ReadOptions,
+    strict: bool,
+    only: Collection[str] | None = None,
+) -> Table:
+    """Read a Parquet or Feather file; of the columns of numbers, `only` some if names are given."""
     pa = optional_import("pyarrow", f"reading {kind} files", "files")
     try:
         if kind == "parquet":
             from pyarrow import parquet
 
             with parquet.ParquetFile(path) as file:
-                return _read(
-                    path, "Parquet", file.schema_arrow, file.metadata.num_rows, _parquet(file), options, strict
-                )
+                batches, n_rows = _parquet(file), file.metadata.num_rows
+                return _read(path, "Parquet", file.schema_arrow, n_rows, batches, options, strict, only)
         from pyarrow import feather
 
         table = feather.read_table(path, memory_map=True)
-        return _read(path, "Feather", table.schema, table.num_rows, _feather(table), options, strict)
+        return _read(path, "Feather", table.schema, table.num_rows, _feather(table), options, strict, only)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableError(f"{path}: not a whole {kind} file ({str(error).splitlines()[0]}). Get it again.") from error
     except OSError as error:
@@ -52,14 +58,23 @@ def _feather(table: Any) -> Any:
     return batches
 
 
-def _read(path: Path, kind: str, schema: Any, n_rows: int, batches: Any, options: ReadOptions, strict: bool) -> Table:
+def _read(
+    path: Path,
+    kind: str,
+    schema: Any,
+    n_rows: int,
+    batches: Any,
+    options: ReadOptions,
+    strict: bool,
+    only: Collection[str] | None,
+) -> Table:
     import pyarrow as pa
 
     columns = [Column(name, _is_number(schema.types[i]), []) for i, name in enumerate(schema.names)]
     if len(set(schema.names)) == len(schema.names) and n_rows:
         columns = _with_examples(columns, batches)
-    roles = assign_roles(path, columns, _with_index(schema, options), strict=strict)
-    if not roles.data:
+    roles = assign_roles(path, columns, _with_index(schema, options), strict=strict, only=only)
+    if not roles.data and only is None:
         raise TableError(f"{path}: no column holds numbers. Check that it is the right file.")
     number = pa.float32() if options.dtype == "float32" else pa.float64()
     buffer = RowBuffer(len(roles.data), number.to_pandas_dtype(), n_rows)
@@ -76,7 +91,9 @@ def _read(path: Path, kind: str, schema: Any, n_rows: int, batches: Any, options
         tell("reading", buffer.n_rows, n_rows, f"rows of {path.name}")
     index, label = (None if name is None else text for name, text in zip(text_names, texts, strict=True))
     text = [columns[i] for i in roles.text]
-    return Table(buffer.finish(), data_names, index, label, path, kind, _notes(columns, roles), roles.data, text)
+    heads = ["" if i is None else columns[i].name for i in (roles.index, roles.label)]
+    notes = _notes(columns, roles)
+    return Table(buffer.finish(), data_names, index, label, path, kind, notes, roles.data, text, heads[0], heads[1])
 
 
 def _is_number(kind: Any) -> bool:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from gsppca.io.heads import (
+    IDENTIFIER_HEADS,
+    INDEX_HEADS,
+    VARIABLE_HEADS,
+    VARIABLE_NUMBER_HEADS,
+    WEAK_VARIABLE_HEADS,
+    plain_head,
+)
 from gsppca.io.options import ReadOptions
-from gsppca.io.table import Column, TableError
+from gsppca.io.table import Column, FixableError, TableError
 
-# A first column under one of these heads holds names of rows, even if they are numbers.
-_INDEX_HEADS = {"", "index", "unnamed: 0", "__index_level_0__", "rownames", "row.names"}
-# Under one of these too, if they are all different: identifiers, and the numbers of the samples in our own scores.csv.
-_IDENTIFIER_HEADS = {"id", "sample", "sample_id", "sampleid", "sample id"}
+ALL_TEXT = "text"  # of --drop: all columns of text
 
 
 @dataclass(frozen=True)
@@ -28,15 +33,25 @@ class Roles:
         Names and labels of the samples.
     text : list of int
         Columns of text that nobody has given a role to.
+    empty : list of int
+        Columns without head and values.
     """
 
     data: list[int]
     index: int | None
     label: int | None
     text: list[int]
+    empty: list[int] = field(default_factory=list)
 
 
-def assign_roles(path: Path, columns: Sequence[Column], options: ReadOptions, *, strict: bool = True) -> Roles:
+def assign_roles(
+    path: Path,
+    columns: Sequence[Column],
+    options: ReadOptions,
+    *,
+    strict: bool = True,
+    only: Collection[str] | None = None,
+) -> Roles:
     """Give every column a role; refuse text without one, unless not `strict`.
 
     Parameters
@@ -49,8 +64,14 @@ def assign_roles(path: Path, columns: Sequence[Column], options: ReadOptions, *,
         What the user said.
     strict : bool, default=True
         Whether a column of text that nobody has given a role to is an error.
+    only : collection of str, optional
+        Names of the columns to read as numbers; all others are left out, whatever they hold.
     """
-    dropped = {find_column(path, columns, name, "--drop") for name in options.drop}
+    names = {column.name for column in columns}
+    drops_text = ALL_TEXT in options.drop and ALL_TEXT not in names
+    dropped = {
+        find_column(path, columns, name, "--drop") for name in options.drop if name != ALL_TEXT or not drops_text
+    }
     label = None if options.label is None else find_column(path, columns, options.label, "--label")
     taken = dropped | ({label} if label is not None else set())
     if options.index not in ("auto", "none"):
@@ -59,11 +80,15 @@ def assign_roles(path: Path, columns: Sequence[Column], options: ReadOptions, *,
         index = None
     else:
         index = _guess_index(columns, taken)
-    rest = [i for i in range(len(columns)) if i not in taken and i != index]
+    empty = [i for i, column in enumerate(columns) if column.is_empty and not column.name and i not in (index, label)]
+    taken |= {*empty, *(() if index is None else (index,))}
+    rest = [i for i in range(len(columns)) if i not in taken]
+    if only is not None:
+        return Roles([i for i in rest if columns[i].name in only], index, label, [], empty)
     text = [i for i in rest if not columns[i].is_number]
-    if text and strict:
-        raise TableError(_text_message(path, columns, text))
-    return Roles([i for i in rest if columns[i].is_number], index, label, text)
+    if text and strict and not drops_text:
+        raise _text_error(path, columns, text)
+    return Roles([i for i in rest if columns[i].is_number], index, label, [] if drops_text else text, empty)
 
 
 def find_column(path: Path, columns: Sequence[Column], wanted: str, option: str) -> int:
@@ -89,20 +114,24 @@ def _guess_index(columns: Sequence[Column], taken: set[int]) -> int | None:
     if not columns or 0 in taken or len(columns) == 1:
         return None
     first = columns[0]
-    head = first.name.strip().lower()
-    is_named = not first.is_number or head in _IDENTIFIER_HEADS
-    return 0 if head in _INDEX_HEADS or (is_named and first.distinct) else None
+    head = plain_head(first.name)
+    if head in INDEX_HEADS:
+        return 0
+    if first.is_number:
+        return 0 if first.distinct and head in IDENTIFIER_HEADS | VARIABLE_NUMBER_HEADS else None
+    is_headed = head in IDENTIFIER_HEADS | VARIABLE_HEADS | WEAK_VARIABLE_HEADS
+    return 0 if first.distinct or (is_headed and first.is_mostly_distinct) else None
 
 
-def _text_message(path: Path, columns: Sequence[Column], text: list[int]) -> str:
+def _text_error(path: Path, columns: Sequence[Column], text: list[int]) -> FixableError:
     place = text[0]
     column = columns[place]
     example = next((value for value in column.example if value), "")
-    role = "names" if column.distinct else "a label"
-    option = "--index" if column.distinct else "--label"
-    others = f" ({len(text)} columns hold text.)" if len(text) > 1 else ""
+    fact = f"{path}: row 1, column {place + 1} ({column.name!r}): {example!r} is not a number."
+    if len(text) > 1:
+        others = ", ".join(repr(columns[i].name) for i in text[1:4]) + (", ..." if len(text) > 4 else "")
+        fact += f" {len(text) - 1} more column{'s hold' if len(text) > 2 else ' holds'} text: {others}."
+    role, option = ("names", "--index") if column.distinct else ("a label", "--label")
     name = shlex.quote(column.name) if column.name else str(place + 1)
-    return (
-        f"{path}: row 1, column {place + 1} ({column.name!r}): {example!r} is not a number. If the column holds "
-        f"{role}, say {option} {name}; to leave it out, --drop {name}.{others}"
-    )
+    advice = f"If the column holds {role}, use {option} {name}; to leave it out, --drop {name}"
+    return FixableError(fact, f"{advice}, or --drop {ALL_TEXT} for all." if len(text) > 1 else f"{advice}.")

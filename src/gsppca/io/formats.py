@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import zipfile
+import zlib
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +17,8 @@ SUFFIXES = {
     ".tab": "tsv",
     ".txt": "csv",
     ".dat": "csv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".feather": "feather",
@@ -25,7 +29,7 @@ SUFFIXES = {
     ".h5ad": "h5ad",
     ".zarr": "zarr",
 }
-FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz", "mtx", "h5ad", "zarr")
+FORMATS = ("csv", "tsv", "xlsx", "parquet", "feather", "npy", "npz", "mtx", "h5ad", "zarr")
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _FIRST_BYTES = {
     b"PAR1": "parquet",
@@ -36,8 +40,14 @@ _FIRST_BYTES = {
     b"\x89HDF": "h5ad",
     b"%%MatrixMarket": "mtx",
 }
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _PACKED_BYTES = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
-_IN_WORDS = {"npz": "an npz file or another zip archive, such as xlsx", "h5ad": "an HDF5 file", "npy": "a numpy array"}
+_IN_WORDS = {
+    "npz": "an npz file or another zip archive",
+    "h5ad": "an HDF5 file",
+    "npy": "a numpy array",
+    "xlsx": "an Excel workbook",
+}
 
 
 def detect_format(path: Path, wanted: str = "auto") -> tuple[str, str | None]:
@@ -73,16 +83,26 @@ def detect_format(path: Path, wanted: str = "auto") -> tuple[str, str | None]:
         start = _unpacked_start(path, compression)
     found = next((name for first, name in _FIRST_BYTES.items() if start.startswith(first)), None)
     expected = wanted if wanted != "auto" else named
+    if found == "npz" and (expected == "xlsx" or _is_workbook(path)):
+        found = "xlsx"  # also a zip archive
     if found is not None and expected is not None and found != expected:
         raise TableError(
             f"{path}: this should be {expected} by its {'name' if wanted == 'auto' else '--format'}, but the content "
             f"is {_IN_WORDS.get(found, found)}. Rename it, or save it as {expected}."
         )
-    if expected in (*_FIRST_BYTES.values(),) and found is None:
-        raise TableError(f"{path}: this is not a file of the format {expected}. Rename it, or say --format.")
-    if suffixes and suffixes[-1] in (".xlsx", ".xls", ".ods"):
-        raise TableError(f"{path}: spreadsheets are not read. Save the sheet as CSV.")
+    if expected in (*_FIRST_BYTES.values(), "xlsx") and found is None:
+        raise TableError(f"{path}: this is not a file of the format {expected}. Rename it, or use --format.")
+    if start.startswith(_OLD_EXCEL) or suffixes[-1:] == [".ods"]:  # text is often called xls, too
+        raise TableError(f"{path}: spreadsheets of this format are not read. Save the sheet as xlsx or CSV.")
     return expected or found or "csv", compression
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return False
 
 
 def _unpacked_start(path: Path, compression: str) -> bytes:
@@ -93,5 +113,5 @@ def _unpacked_start(path: Path, compression: str) -> bytes:
     with opener(path, "rb") as file:  # type: ignore[operator]
         try:
             return file.read(16)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise TableError(f"{path}: the file is damaged ({error}). Get it again.") from error

@@ -16,30 +16,38 @@ class ReadOptions:
     ----------
     label : str, optional
         Column that holds a label of each sample: kept for colours and tables, never analysed. A name, or a number
-        counted from 1. In h5ad files, a column of obs.
+        counted from 1. In h5ad files, a column of obs; in GEO series matrix files, a characteristic of the samples.
     index : str
         Column that holds the names of the samples: a name, a number counted from 1, "auto" or "none".
     drop : tuple of str
-        Columns to leave out, by name or number; can be given several times.
+        Columns to leave out, by name or number, or "text" for all that hold text; can be given several times.
     header : {"auto", "yes", "no"}
         Whether the first line of a text file names the columns.
     separator : str
         Between the columns of a text file: a character, "tab", "space" or "auto".
-    decimal : str
-        The decimal point of a text file: "." or ",".
+    decimal : {"auto", ".", ","}
+        Decimal sign of a text file.
+    thousands : str
+        Sign between groups of three digits in a text file: a character, "space", "none" or "auto".
     encoding : str
-        Encoding of a text file.
+        Encoding of a text file; "auto" is UTF-8, or latin-1 (windows-1252) where that fails.
+    na : tuple of str
+        Values that mean missing, beside empty cells, NA, NaN, null and the like; can be given several times.
     missing : {"error", "drop-rows", "drop-columns", "mean", "impute"}
         What to do about missing values: refuse the file, leave out the samples or the variables that have some, put
         the mean of the variable, or leave them to the model, which fills in what it expects (fit and transform).
-    transpose : bool
-        Whether the rows of the file are variables, and its columns samples.
+    transpose : bool or "auto", optional
+        Exchange rows and columns: for files with a row per variable and a column per sample. With the value "auto",
+        do so if the names of rows and columns look like it. By default they are not exchanged, with a warning if they
+        look like it; False leaves out the warning.
+    log : bool
+        Take logarithms: each value x becomes log2(1 + x). For raw counts and intensities.
     layer : str, optional
         Layer of an h5ad file to read instead of X.
     key : str, optional
-        Array to read from an npz file or a zarr group.
+        Array of an npz file or a zarr group to read, or sheet of an Excel file.
     format : str
-        Format of the file: csv, tsv, parquet, feather, npy, npz, mtx, h5ad, zarr, or "auto".
+        Format of the file: csv, tsv, xlsx, parquet, feather, npy, npz, mtx, h5ad, zarr, or "auto".
     dtype : {"float64", "float32"}
         Numbers of text and column files; float32 takes half the memory, and is kept all through the analysis.
     """
@@ -49,10 +57,13 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     header: Literal["auto", "yes", "no"] = "auto"
     separator: str = "auto"
-    decimal: Literal[".", ","] = "."
-    encoding: str = "utf-8"
+    decimal: Literal["auto", ".", ","] = "auto"
+    thousands: str = "auto"
+    encoding: str = "auto"
+    na: tuple[str, ...] = ()
     missing: Missing = "error"
-    transpose: bool = False
+    transpose: bool | Literal["auto"] | None = None
+    log: bool = False
     layer: str | None = None
     key: str | None = None
     format: str = "auto"

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from gsppca._typing import FloatArray, IntArray, PathLike
+from gsppca.io.hints import Hint, hints_of, option
 from gsppca.io.options import ReadOptions
+from gsppca.io.orientation import count_samples, exchanged
 from gsppca.io.read import read_table
-from gsppca.io.table import Table
+from gsppca.io.table import FixableError, Table, TableError, check_table
 
 UNEVEN = 10.0  # standard deviation in medians, from which on a column outweighs the others by its unit alone
 _CHUNK = 256  # columns at a time
+_BAD_CELLS = 3  # different cells of a column that are no numbers; with more, the column is left out
+_ATTEMPTS = 40
+_DROPPED = 3  # columns that a command names one by one
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,12 @@ class Survey:
         Standard deviation of the columns that vary: smallest, median, largest.
     density : float
         Share of the entries that are not zero.
+    hints : list of Hint
+        What the file may be other than what it was taken for.
+    rows_and_columns : tuple of int
+        Of the file, where `table` has them exchanged because its rows look like variables; None otherwise.
+    words : list of str
+        Options to add: with them, nothing stands in the way of a fit.
     command : str
         What to type next.
     """
@@ -46,7 +58,15 @@ class Survey:
     constant_columns: list[str]
     spread: tuple[float, float, float]
     density: float
+    hints: list[Hint]
+    rows_and_columns: tuple[int, int] | None
+    words: list[str]
     command: str
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether the numbers look like counts or intensities without logarithms."""
+        return any("--log" in hint.words for hint in self.hints)
 
     @property
     def is_uneven(self) -> bool:
@@ -69,24 +89,71 @@ def survey_file(path: PathLike, options: ReadOptions | None = None) -> Survey:
     survey : Survey
     """
     options = options or ReadOptions()
-    table = read_table(path, options, strict=False)
+    table, options_used, words = _read(path, options)
+    hints = hints_of(table, options_used, is_exchanged=bool(table.reading["transpose"]))
+    rows_and_columns = None
+    if any("--transpose" in hint.words for hint in hints):
+        # All that follows is about the table that the proposed command reads.
+        rows_and_columns = table.shape[0], count_samples(table)
+        table = check_table(exchanged(table), has_variable_names=False)
     deviations, missing = _column_figures(table.data)
-    constant = deviations == 0
     varying = deviations[deviations > 0]
     spread = np.quantile(varying, [0.0, 0.5, 1.0]) if varying.size else np.zeros(3)
     values = table.data.data if issparse(table.data) else np.asarray(table.data)
-    stored = np.count_nonzero(values)
     survey = Survey(
         table=table,
         n_missing=int(missing.sum()),
         n_infinite=int(np.isinf(values).sum()),
         missing_columns=_names(table, missing > 0),
-        constant_columns=_names(table, constant),
+        constant_columns=_names(table, deviations == 0),
         spread=(float(spread[0]), float(spread[1]), float(spread[2])),
-        density=float(stored / (table.shape[0] * table.shape[1])),
+        density=float(np.count_nonzero(values) / (table.shape[0] * table.shape[1])),
+        hints=hints,
+        rows_and_columns=rows_and_columns,
+        words=[],
         command="",
     )
-    return replace(survey, command=_command(survey, options))
+    words += _words(survey, options)
+    given = [*_given(options), *words, *(["--scale"] if survey.is_uneven and not survey.is_raw else [])]
+    file = os.fspath(path)
+    command = shlex.join(["gsppca", "fit", str(file), *given, "--output", "results", "--report"])
+    return replace(survey, words=words, command=command)
+
+
+def _read(path: PathLike, options: ReadOptions) -> tuple[Table, ReadOptions, list[str]]:
+    """Read a file whatever its cells hold: text among numbers is taken for missing, or its column is left out.
+
+    Returns
+    -------
+    table : Table
+    options : ReadOptions
+        That it was read with in the end.
+    words : list of str
+        The same as further options of the command line.
+    """
+    na, drop = list(options.na), list(options.drop)
+    cells: dict[int, list[str]] = defaultdict(list)
+    for _ in range(_ATTEMPTS):
+        used = replace(options, na=tuple(na), drop=tuple(drop))
+        try:
+            table = read_table(path, used, strict=False)
+        except FixableError as error:
+            if error.cell is None or error.column is None:
+                raise
+            cells[error.column].append(error.cell)
+            na.append(error.cell)
+            if len(cells[error.column]) > _BAD_CELLS:
+                drop.append(str(error.column + 1))
+                na = [cell for cell in na if cell not in cells[error.column]]
+            continue
+        cells_added = na[len(options.na) :]
+        if cells_added:
+            shown = ", ".join(repr(cell) for cell in cells_added[:5])
+            table = table.with_notes(f"cells that are not numbers are taken for missing: {shown}")
+        words = [word for cell in cells_added for word in option("--na", cell)]
+        words += [word for number in drop[len(options.drop) :] for word in ("--drop", number)]
+        return table, used, words
+    raise TableError(f"{path}: many cells are not numbers, such as {na[-1]!r}. Check that it is a table of numbers.")
 
 
 def _column_figures(data: Any) -> tuple[FloatArray, IntArray]:
@@ -113,28 +180,50 @@ def _names(table: Table, marked: Any) -> list[str]:
     return [table.names[i] for i in np.flatnonzero(marked).tolist()]
 
 
-def _command(survey: Survey, options: ReadOptions) -> str:
-    """The fit that fits the file."""
-    default = ReadOptions()
-    words: list[str] = ["gsppca", "fit", str(survey.table.path)]
-    for name in ("label", "index", "header", "separator", "decimal", "encoding", "layer", "key", "format", "dtype"):
-        if getattr(options, name) != getattr(default, name):
-            words += [f"--{name}", str(getattr(options, name))]
-    for column in options.drop:
-        words += ["--drop", column]
-    words += ["--transpose"] if options.transpose else []
-    words += _text_roles(survey.table.text, options)
-    words += ["--missing", "impute"] if survey.n_missing and not issparse(survey.table.data) else []
-    words += ["--scale"] if survey.is_uneven else []
-    return shlex.join([*words, "--output", "results", "--report"])
-
-
-def _text_roles(text: Sequence[Any], options: ReadOptions) -> list[str]:
-    """Take the first column of repeated text for the label, and leave the others out."""
+def _given(options: ReadOptions) -> list[str]:
+    """What was said about the file, as options of the command line."""
     words: list[str] = []
-    labelled = options.label is not None
-    for column in text:
-        as_label = not labelled and not column.distinct
-        words += ["--label" if as_label else "--drop", column.name]
-        labelled = labelled or as_label
+    for field in fields(ReadOptions):
+        value = getattr(options, field.name)
+        if value == field.default:
+            continue
+        name = f"--{field.name}"
+        if isinstance(value, tuple):
+            words += [word for one in value for word in option(name, one)]
+        else:
+            switch = {True: [name], False: [f"--no-{field.name}"]}
+            words += switch[value] if isinstance(value, bool) else option(name, str(value))
     return words
+
+
+def _words(survey: Survey, options: ReadOptions) -> list[str]:
+    """Options to add for a fit that nothing stands in the way of."""
+    words = [word for hint in survey.hints for word in hint.words if "--label" not in word or options.label is None]
+    if not options.transpose and "--transpose" not in words:
+        words = _text_roles(survey.table, options, words) + words
+    if survey.n_missing and options.missing == "error" and not issparse(survey.table.data):
+        words += ["--missing", "impute"]
+    return words
+
+
+def _text_roles(table: Table, options: ReadOptions, words: list[str]) -> list[str]:
+    """Take the first column of repeated text for the label, one of names for the index, and leave the others out."""
+    roles: list[str] = []
+    is_labelled = options.label is not None or any("--label" in word for word in words)
+    is_indexed = table.sample_names is not None
+    names = Counter([*table.names, *(column.name for column in table.text)])
+    rest = []
+    for column in table.text:
+        if names[column.name] > 1:
+            column = replace(column, name="")  # only its number tells which one it is
+        if not is_labelled and not column.distinct:
+            roles += option("--label", column.name, column.place)
+            is_labelled = True
+        elif not is_indexed and column.distinct:
+            roles += option("--index", column.name, column.place)
+            is_indexed = True
+        else:
+            rest.append(column)
+    if len(rest) > _DROPPED:
+        return [*roles, "--drop", "text"]
+    return [*roles, *(word for column in rest for word in option("--drop", column.name, column.place))]

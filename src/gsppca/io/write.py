@@ -3,34 +3,63 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from gsppca import _atomic
+from gsppca._atomic import check_file, check_folder, claim, is_empty, new_files
 from gsppca._typing import PathLike
 
-OUTPUTS = ("selected.csv", "scores.csv", "evidence.csv", "model.json", "model.npz", "report.html")
+if TYPE_CHECKING:
+    from gsppca import GSPPCA
+
+OUTPUTS = ("selected.csv", "scores.csv", "shares.csv", "evidence.csv", "model.json", "model.npz", "report.html")
+MODEL_KEY = "model"
+# The arrays of the model before its JSON, as `gsppca.load` expects it of a writer that was killed between the two.
+MOVED = ("model.npz", "model.json", "selected.csv", "scores.csv", "shares.csv", "evidence.csv", "report.html")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full width
 
 
 def write_rows(path: PathLike | IO[str], head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write CSV to a path or an open file: numbers in full, so that reading them gives the same bits."""
+    """Write CSV to a path or an open file: numbers in full, so that reading them gives the same bits.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front; `model.json` has the true names.
+    """
     with ExitStack() as stack:
         if isinstance(path, str | os.PathLike):
             path = stack.enter_context(open(path, "w", newline="", encoding="utf-8"))
         writer = csv.writer(path, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(rows)
+        writer.writerow(map(as_cell, head))
+        writer.writerows(map(as_cell, row) for row in rows)
 
 
-def selected_rows(model: Any, names: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
-    """Table of the selected variables, the most relevant first: rank, name, relevance, evidence at entry, loadings.
+def as_cell(value: Any) -> Any:
+    """A value for a cell: text that begins like a formula is marked as text, numbers are left alone."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value) else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.isascii() and text.strip() == text
+
+
+def component_names(number: int) -> list[str]:
+    """Names of components in files: PC1, PC2, ..."""
+    return [f"PC{j}" for j in range(1, number + 1)]
+
+
+def selected_rows(model: GSPPCA, names: Sequence[str]) -> tuple[list[str], Iterator[list[Any]]]:
+    """Table of all variables, the selected ones first: role, rank, what represents each, figures, loadings.
 
     Parameters
     ----------
@@ -43,110 +72,116 @@ def selected_rows(model: Any, names: Sequence[str]) -> tuple[list[str], list[lis
     -------
     head : list of str
         Names of the columns.
-    rows : list of list
-        One per selected variable.
+    rows : iterator of list
+        One per variable; cells that are not known, and loadings of variables that are not selected, are empty.
     """
-    evidence = {
-        int(k): float(v) for k, v in zip(model.evidence_path_.sizes, model.evidence_path_.log_evidence, strict=True)
-    }
-    chosen = sorted(np.flatnonzero(model.support_).tolist(), key=lambda k: int(model.ranking_[k]))
-    head = ["rank", "name", "relevance", "evidence_at_entry", *model.get_feature_names_out()]
-    rows = [
-        [
-            int(model.ranking_[k]),
-            names[k],
-            float(model.relevance_[k]),
-            evidence.get(int(model.ranking_[k])),
-            *model.components_[:, k].tolist(),
-        ]
-        for k in chosen
-    ]
-    return head, rows
+    from gsppca.overview import overview, table_columns
+
+    view = overview(model, names)
+    columns = table_columns(view)
+    first = ("rank", "name")
+    columns = {name: columns[name] for name in (*first, *(name for name in columns if name not in first))}
+    loadings = model.components_.T
+    empty = [None] * loadings.shape[1]
+
+    def rows() -> Iterator[list[Any]]:
+        plain = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
+        for k, *cells in zip(view.order.tolist(), *plain, strict=True):
+            yield [*map(_cell, cells), *(loadings[k].tolist() if view.selected[k] else empty)]
+
+    return [*columns, *component_names(loadings.shape[1])], rows()
 
 
-def evidence_rows(model: Any, names: Sequence[str]) -> tuple[list[str], Iterator[list[Any]]]:
-    """Table of the evidence of all sizes, and which variable enters at each."""
-    path = model.evidence_path_
-    columns = {field.name: np.asarray(getattr(path, field.name)) for field in fields(path)}
-    columns = {name: values for name, values in columns.items() if values.shape == path.sizes.shape}
+def evidence_rows(model: GSPPCA, names: Sequence[str]) -> tuple[list[str], Iterator[list[Any]]]:
+    """Table of the evidence of all evaluated sizes, and which variable enters at each."""
+    return _path_rows(model.evidence_path_, model, names)
+
+
+def share_rows(model: GSPPCA, names: Sequence[str]) -> tuple[list[str], Iterator[list[Any]]] | None:
+    """Table of the shares along the nested order, and which variable enters at each size; None if it is not known."""
+    from gsppca.overview import overview
+
+    path = overview(model, names).share_path
+    return None if path is None else _path_rows(path, model, names)
+
+
+def _path_rows(path: Any, model: GSPPCA, names: Sequence[str]) -> tuple[list[str], Iterator[list[Any]]]:
+    """Table of the arrays of a path that have a value for every size."""
+    columns = {field.name: getattr(path, field.name) for field in fields(path)}
+    columns = {name: np.asarray(values) for name, values in columns.items() if np.shape(values) == path.sizes.shape}
     order = np.argsort(model.ranking_)
     head = ["size", "entering", *(name for name in columns if name != "sizes")]
     rest = [values.tolist() for name, values in columns.items() if name != "sizes"]
     return head, (
-        [size, names[order[size - 1]], *values] for size, *values in zip(path.sizes.tolist(), *rest, strict=True)
+        [size, names[order[size - 1]], *map(_cell, values)]
+        for size, *values in zip(path.sizes.tolist(), *rest, strict=True)
     )
 
 
+def _cell(value: Any) -> Any:
+    """What a cell holds: nothing where a number is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def score_rows(
-    model: Any, scores: Any, sample_names: Sequence[str] | None, labels: Sequence[str] | None
+    model: GSPPCA, scores: Any, sample_names: Sequence[str] | None, labels: Sequence[str] | None
 ) -> tuple[list[str], Iterator[list[Any]]]:
     """Table of the components of the samples: name, label if there is one, scores."""
     samples = sample_names if sample_names is not None else [str(i) for i in range(1, len(scores) + 1)]
-    head = ["sample", *(["label"] if labels is not None else []), *model.get_feature_names_out()]
+    head = ["sample", *(["label"] if labels is not None else []), *component_names(model.n_components_)]
     extra = [[]] * len(scores) if labels is None else [[label] for label in labels]
     return head, ([name, *more, *row.tolist()] for name, more, row in zip(samples, extra, scores, strict=True))
 
 
 def check_destination(folder: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds something already, unless it may be overwritten; say so before the work, not after."""
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file. Choose another name for the folder of results.")
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+    """Refuse a folder that cannot be written, or that holds something already unless it may be overwritten."""
+    check_folder(folder)
+    if folder.is_dir() and not is_empty(folder) and not overwrite:
         raise FileExistsError(f"{folder} is not empty. Choose another folder, or say --overwrite.")
-    parent = folder if folder.is_dir() else next(p for p in folder.absolute().parents if p.exists())
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{folder}: no right to write in {parent}. Choose another folder.")
+
+
+@contextmanager
+def destination(folder: Path | None, overwrite: bool = False) -> Iterator[None]:
+    """Check the folder of results before the work begins, and keep other runs from writing to it until it ends."""
+    if folder is None:
+        yield
+        return
+    check_destination(folder, overwrite)
+    with claim(folder):
+        yield
 
 
 @contextmanager
 def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
     """Give a temporary folder to write in, which takes its place once all is written, and vanishes if anything fails.
 
-    With `overwrite`, files of the same names are replaced and those that an earlier run left are removed; files that
-    are not ours stay.
+    With `overwrite`, files of the same names are replaced and those that an earlier run left are removed, all of them
+    or none; files that are not ours stay.
     """
     check_destination(folder, overwrite)
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    # Beside the destination: only within one file system is a move one step.
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
-    try:
+    if not folder.is_dir():
+        with _atomic.new_folder(folder) as temporary:
+            yield temporary
+        return
+    # Into the folder that is there, which may be the current one, a link, or another disk.
+    with new_files(folder, MOVED, MODEL_KEY) as temporary:
         yield temporary
-        temporary.chmod(0o777 & ~_umask())
-        if folder.is_dir() and any(folder.iterdir()):
-            for name in OUTPUTS:
-                if (folder / name).exists() and not (temporary / name).exists():
-                    (folder / name).unlink()
-            for file in sorted(temporary.iterdir()):
-                file.replace(folder / file.name)
-        else:
-            if folder.is_dir():
-                folder.rmdir()
-            temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        check_destination(folder, overwrite)  # another machine may have written there meanwhile
+
+
+def check_output(path: Path | None, overwrite: bool = False) -> None:
+    """Refuse a file that cannot be written, or that exists unless it may be overwritten; None is no file."""
+    if path is None:
+        return
+    check_file(path)
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists. Choose another name, or say --overwrite.")
 
 
 @contextmanager
 def new_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """The same for one file."""
-    if path.is_dir():
-        raise FileExistsError(f"{path} is a folder. Give the name of a file.")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists. Choose another name, or say --overwrite.")
+    """Give a temporary name to write to, which becomes `path` at the end; checks as in `check_output`."""
+    check_output(path, overwrite)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with _atomic.new_file(path) as temporary:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """The rights that new files are not given; temporary ones are made with fewer still."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
