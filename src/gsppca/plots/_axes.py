@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gsppca._optional import optional_import
+from gsppca.overview import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+    from gsppca.variable_selection import VariableSelection
+
+__all__ = [
+    "DIVERGING",
+    "MARK",
+    "MARKERS",
+    "OTHER",
+    "PALETTE",
+    "ROLE_COLOURS",
+    "SELECTED",
+    "Display",
+    "check_components",
+    "component_label",
+    "current_axes",
+    "literal",
+    "names_of",
+    "new_axes",
+    "ranked",
+    "spread",
+    "tidy",
+]
+
 SELECTED = "#0072B2"  # blue
 OTHER = "#B8B8B8"  # grey
 MARK = "#D55E00"  # vermilion
+ROLE_COLOURS = {"core": SELECTED, "relevant": SELECTED, "related": "#7CC2EA", "noise": OTHER}
 # Okabe & Ito; grey comes last, for what has no group of its own.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#A6761D")
 MARKERS = ("o", "D", "P")
@@ -54,17 +77,6 @@ def tidy(ax: Axes) -> Axes:
     return ax
 
 
-def names_of(model: Any, given: Sequence[Any] | None) -> list[str]:
-    """Return the names given, those seen in fit, or x0, x1, ...."""
-    p = int(model.n_features_in_)
-    names = given if given is not None else getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{k}" for k in range(p)]
-    if len(names) != p:
-        raise ValueError(f"feature_names must have one name per column of X, {p}, got {len(names)}.")
-    return [str(name) for name in names]
-
-
 def literal(name: str, longest: int = 24) -> str:
     """Return a name as matplotlib shows it unchanged, shortened: a dollar would start a formula."""
     shown = name if len(name) <= longest else name[: longest - 1] + "…"
@@ -72,11 +84,11 @@ def literal(name: str, longest: int = 24) -> str:
 
 
 def component_label(j: int, ratios: Any = None) -> str:
-    """Name of a component, counted from zero as in `get_feature_names_out`, with its share of the variance."""
-    return f"component {j}" + ("" if ratios is None else f" ({ratios[j]:.1%})")
+    """Name of component `j`, a row of `components_`: the first one is PC1; with its share of the variance."""
+    return f"PC{j + 1}" + ("" if ratios is None else f" ({ratios[j]:.1%})")
 
 
-def check_components(model: Any) -> None:
+def check_components(model: VariableSelection) -> None:
     """Refuse a model without components."""
     if not hasattr(model, "components_"):
         raise ValueError(
@@ -85,8 +97,8 @@ def check_components(model: Any) -> None:
         )
 
 
-def ranked(model: Any) -> Any:
-    """Return the variables, the most relevant first."""
+def ranked(model: VariableSelection) -> Any:
+    """Return the variables in the nested order."""
     return np.argsort(model.ranking_)
 
 

@@ -28,6 +28,8 @@ from gsppca.plots._axes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from gsppca.variable_selection import VariableSelection
+
 MANY_NUMBERS = 12  # numeric labels with more values than this get a colour scale
 FAR = 0.95  # share of the samples that the longest arrow reaches beyond
 NAME_SIZE = 9  # points
@@ -65,7 +67,7 @@ class BiplotDisplay(Display):
         scores: ArrayLike,
         loadings: ArrayLike,
         names: Sequence[str],
-        axis_labels: tuple[str, str] = ("component 0", "component 1"),
+        axis_labels: tuple[str, str] = ("PC1", "PC2"),
         labels: ArrayLike | None = None,
     ):
         self.scores = np.asarray(scores, dtype=float)
@@ -77,7 +79,7 @@ class BiplotDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: VariableSelection,
         X: Any,
         *,
         components: tuple[int, int] = (0, 1),
@@ -95,7 +97,7 @@ class BiplotDisplay(Display):
         X : array-like of shape (n_samples, n_features)
             Samples to draw.
         components : (int, int), default=(0, 1)
-            Which components, counted from zero as the rows of `components_`.
+            Which rows of `components_`, counted from zero: (0, 1) are PC1 and PC2.
         labels : array-like of shape (n_samples,), optional
             Colours of the samples: a scale for numbers with many values, groups otherwise.
         feature_names : sequence of n_features names, optional
@@ -189,7 +191,7 @@ def spread_labels(tips: Any, gap: float) -> Any:
 
 
 def plot_biplot(
-    model: Any,
+    model: VariableSelection,
     X: Any,
     ax: Axes | None = None,
     *,

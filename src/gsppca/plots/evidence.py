@@ -13,6 +13,8 @@ from gsppca.plots._axes import MARK, SELECTED, Display, current_axes, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from gsppca.variable_selection import VariableSelection
+
 
 class EvidencePathDisplay(Display):
     """Log evidence of nested supports, and the size that was chosen.
@@ -50,7 +52,7 @@ class EvidencePathDisplay(Display):
         self.n_selected = n_selected
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Axes | None = None, **options: Any) -> Self:
+    def from_estimator(cls, model: VariableSelection, *, ax: Axes | None = None, **options: Any) -> Self:
         """Draw the evidence of a fitted model; `options` are those of `plot`."""
         check_is_fitted(model)
         path = model.evidence_path_
@@ -69,7 +71,8 @@ class EvidencePathDisplay(Display):
             Scale of the sizes. "auto" is logarithmic where less than a twentieth of very many variables is chosen.
         """
         ax = self._begin(ax)
-        values = self.log_evidence - self.log_evidence.max() if relative else self.log_evidence
+        values = np.where(np.isfinite(self.log_evidence), self.log_evidence, np.nan)
+        values = values - np.nanmax(values) if relative else values
         few = len(self.sizes) <= 60
         (self.line_,) = ax.plot(self.sizes, values, color=SELECTED, lw=1.8, marker="o" if few else None, ms=3.5)
         largest = int(self.sizes[-1])
@@ -96,7 +99,7 @@ class EvidencePathDisplay(Display):
         )
 
 
-def plot_evidence(model: Any, ax: Axes | None = None) -> Axes:
+def plot_evidence(model: VariableSelection, ax: Axes | None = None) -> Axes:
     """Draw the log evidence over the number of variables, relative to its maximum, and the chosen size.
 
     Parameters

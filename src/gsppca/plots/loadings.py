@@ -14,6 +14,8 @@ from gsppca.plots._axes import DIVERGING, Display, check_components, current_axe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from gsppca.variable_selection import VariableSelection
+
 
 class LoadingsDisplay(Display):
     """Loadings of the selected variables, one row per variable and one column per component.
@@ -43,7 +45,7 @@ class LoadingsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: VariableSelection,
         *,
         feature_names: Sequence[Any] | None = None,
         max_features: int = 40,
@@ -65,7 +67,8 @@ class LoadingsDisplay(Display):
         check_is_fitted(model)
         check_components(model)
         names = names_of(model, feature_names)
-        selected = ranked(model)[: model.n_selected_]
+        order = ranked(model)
+        selected = order[model.support_[order]]
         strength = np.linalg.norm(model.components_[:, selected], axis=0)
         kept = selected[np.sort(np.argsort(-strength, kind="stable")[:max_features])]
         return cls(model.components_[:, kept].T, [names[k] for k in kept], len(selected)).plot(ax)
@@ -77,8 +80,8 @@ class LoadingsDisplay(Display):
         most = float(np.abs(self.loadings).max()) if self.loadings.size else 1.0
         self.image_ = ax.imshow(self.loadings, cmap=DIVERGING, vmin=-most, vmax=most, aspect="auto")
         step = 1 if columns <= 15 else 5
-        shown = range(0, columns, step)
-        ax.set_xticks(shown, [str(j) for j in shown])
+        shown = range(0, columns) if step == 1 else range(step - 1, columns, step)
+        ax.set_xticks(shown, [f"PC{j + 1}" for j in shown])
         ax.set_yticks(range(rows), [literal(name) for name in self.names], fontsize=9 if rows <= 24 else 7)
         # White lines between the cells.
         ax.set_xticks(np.arange(0.5, columns - 1), minor=True)
@@ -86,7 +89,7 @@ class LoadingsDisplay(Display):
         ax.grid(which="minor", color="white", lw=1)
         ax.tick_params(which="both", length=0)
         part = "" if rows == self.n_selected else f", {rows} of {self.n_selected} variables"
-        ax.set(xlabel="component", title=f"Loadings{part}")
+        ax.set(title=f"Loadings{part}")
         if colorbar:
             bar = self.figure_.colorbar(self.image_, ax=ax, fraction=0.05, pad=0.03)
             bar.outline.set_visible(False)
@@ -97,7 +100,11 @@ class LoadingsDisplay(Display):
 
 
 def plot_loadings(
-    model: Any, ax: Axes | None = None, *, feature_names: Sequence[Any] | None = None, max_features: int = 40
+    model: VariableSelection,
+    ax: Axes | None = None,
+    *,
+    feature_names: Sequence[Any] | None = None,
+    max_features: int = 40,
 ) -> Axes:
     """Draw the loadings of the selected variables as a heatmap.
 

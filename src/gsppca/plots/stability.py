@@ -13,7 +13,7 @@ from gsppca.plots._axes import MARK, OTHER, SELECTED, Display, current_axes, lit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FEW = 40  # variables that get a bar and a name each
+    from gsppca.comparison.stability import StabilityResult
 
 
 class StabilityDisplay(Display):
@@ -21,14 +21,16 @@ class StabilityDisplay(Display):
 
     Parameters
     ----------
-    frequencies : array-like of shape (n_features,)
-        Share of the resamples in which each variable is selected, between 0 and 1.
+    frequencies : StabilityResult or array-like of shape (n_features,)
+        What `gsppca.stability` returns, or the share of the resamples in which each variable is selected.
     selected : array-like of bool, shape (n_features,), optional
         Which variables the model of all samples selects; all those that reach `threshold` by default.
     feature_names : sequence of n_features names, optional
         Names of the variables.
     threshold : float, optional
         A frequency to mark.
+    max_features : int, default=30
+        Most variables to draw: the most frequent ones.
 
     Attributes
     ----------
@@ -40,12 +42,15 @@ class StabilityDisplay(Display):
 
     def __init__(
         self,
-        frequencies: ArrayLike,
+        frequencies: StabilityResult | ArrayLike,
         selected: ArrayLike | None = None,
         feature_names: Sequence[Any] | None = None,
         threshold: float | None = None,
+        max_features: int = 30,
     ):
-        self.frequencies = np.asarray(frequencies, dtype=float)
+        self.index: float | None = getattr(frequencies, "index", None) if hasattr(frequencies, "frequencies") else None
+        self.frequencies = np.asarray(getattr(frequencies, "frequencies", frequencies), dtype=float)
+        self.max_features = max_features
         if self.frequencies.ndim != 1 or not ((self.frequencies >= 0) & (self.frequencies <= 1)).all():
             raise ValueError(
                 "frequencies must be one number between 0 and 1 for each variable, got shape "
@@ -65,46 +70,43 @@ class StabilityDisplay(Display):
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes."""
         ax = self._begin(ax)
-        values, chosen = self.frequencies[self.order_], self.selected[self.order_]
-        if len(values) <= FEW:
-            rows = np.arange(len(values))
-            ax.barh(rows, values, color=np.where(chosen, SELECTED, OTHER), height=0.75)
-            names = [literal(self.feature_names[k]) for k in self.order_]
-            ax.set_yticks(rows, names, fontsize=9 if len(rows) <= 24 else 7)
-            ax.tick_params(axis="y", length=0)
-            ax.invert_yaxis()
-            ax.set(xlabel="selection frequency", xlim=(0, 1.02))
-            mark: Any = ax.axvline
-        else:
-            # Steps, not slopes: a frequency belongs to one variable.
-            ranks = np.arange(1, len(values) + 1)
-            ax.vlines(ranks[~chosen], 0, values[~chosen], color=OTHER, lw=max(0.5, 300 / len(values)))
-            ax.vlines(ranks[chosen], 0, values[chosen], color=SELECTED, lw=max(0.5, 300 / len(values)))
-            ax.set(xlabel="variables, the most frequent first", ylabel="selection frequency", ylim=(0, 1.05))
-            mark = ax.axhline
+        shown = self.order_[: self.max_features]
+        values, chosen = self.frequencies[shown], self.selected[shown]
+        rows = np.arange(len(values))
+        ax.barh(rows, values, color=np.where(chosen, SELECTED, OTHER), height=0.75)
+        names = [literal(self.feature_names[k]) for k in shown]
+        ax.set_yticks(rows, names, fontsize=9 if len(rows) <= 24 else 7)
+        ax.tick_params(axis="y", length=0)
+        ax.invert_yaxis()
+        ax.set(xlabel="selection frequency", xlim=(0, 1.02))
         if self.threshold is not None:
             count = int((self.frequencies >= self.threshold).sum())
-            mark(self.threshold, color=MARK, lw=1.2, ls="--", label=f"{count} reach {self.threshold:g}")
-            ax.legend(edgecolor="none", framealpha=0.9, loc="lower right" if len(values) <= FEW else "upper right")
-        ax.set_title("Stability of the selection")
+            ax.axvline(self.threshold, color=MARK, lw=1.2, ls="--", label=f"{count} reach {self.threshold:g}")
+            ax.legend(edgecolor="none", framealpha=0.9, loc="lower right")
+        p = len(self.frequencies)
+        part = "" if len(shown) == p else f", the first {len(shown)} of {p:,} variables"
+        index = "" if self.index is None or np.isnan(self.index) else f" {self.index:.2f}"
+        ax.set_title(f"Stability{index}{part}", fontsize="medium")
         tidy(ax)
         return self
 
 
 def plot_stability(
-    frequencies: ArrayLike,
+    frequencies: StabilityResult | ArrayLike,
     ax: Axes | None = None,
     *,
     selected: ArrayLike | None = None,
     feature_names: Sequence[Any] | None = None,
     threshold: float | None = None,
+    max_features: int = 30,
 ) -> Axes:
     """Draw how often each variable is selected under resampling, the highest frequency first.
 
     Parameters
     ----------
-    frequencies : array-like of shape (n_features,)
-        Share of the resamples in which each variable is selected, between 0 and 1.
+    frequencies : StabilityResult or array-like of shape (n_features,)
+        What `gsppca.stability` returns, or the share of the resamples in which each variable is selected. The title of
+        the former has its index: 1 if all selections are the same, about 0 if they agree as random ones do.
     ax : matplotlib Axes, optional
         Where to draw; the current axes by default.
     selected : array-like of bool, shape (n_features,), optional
@@ -113,5 +115,7 @@ def plot_stability(
         By default x0, x1, ...
     threshold : float, optional
         A frequency to mark.
+    max_features : int, default=30
+        Most variables to draw: the most frequent ones.
     """
-    return StabilityDisplay(frequencies, selected, feature_names, threshold).plot(current_axes(ax)).ax_
+    return StabilityDisplay(frequencies, selected, feature_names, threshold, max_features).plot(current_axes(ax)).ax_
