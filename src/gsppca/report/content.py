@@ -11,13 +11,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.core.axes import principal_axes
-from gsppca.core.state import EvidencePath
+from gsppca.components.axes import principal_axes
 from gsppca.data import Matrix
+from gsppca.frame import Frame
+from gsppca.overview import Overview, overview
+from gsppca.procedure import plan_of
 from gsppca.report.explained import explained_along
 from gsppca.report.scores import Scores, scores_to_draw
-from gsppca.selection import Frame
+from gsppca.report.sizes import Preset, Sized, model_at, presets
+from gsppca.results import EvidencePath
 from gsppca.validation import check_data
+from gsppca.variable_selection import VariableSelection
 
 CONSTANT_SHOWN = 200  # names of constant columns on the page; all of them are counted
 
@@ -36,10 +40,20 @@ class Content:
         Their relevances.
     inclusion : ndarray of shape (n_ranked,) or None
         Their posterior probabilities of being relevant, when the model has them.
-    path : EvidencePath
-        Evidence over the size; not all sizes need be on it.
+    selected : ndarray of bool, shape (n_ranked,)
+        Which of them the model selects: the first ones, or for rules such as "fdr" any.
+    view : Overview
+        What the fit says of all columns of X, in their order.
+    presets : list of Preset
+        Sizes that have a button.
+    sized : list of Sized
+        The model at those of them that could be computed.
+    path : EvidencePath or None
+        Evidence over the size; not all sizes need be on it. None when it would need data that is not there.
     n_selected : int
-        The chosen size.
+        Number of selected variables.
+    n_choosable : int
+        Number of variables that vary and are not excluded.
     n_samples : int or None
         None when neither the model nor the caller holds the data.
     n_features : int
@@ -64,8 +78,13 @@ class Content:
     columns: IntArray
     relevance: FloatArray
     inclusion: FloatArray | None
-    path: EvidencePath
+    selected: BoolArray
+    view: Overview
+    presets: list[Preset]
+    sized: list[Sized]
+    path: EvidencePath | None
     n_selected: int
+    n_choosable: int
     n_samples: int | None
     n_features: int
     n_components: int
@@ -84,6 +103,8 @@ class Content:
 
     def evidence_at(self, size: int) -> float:
         """Log evidence at a size, relative to the largest; NaN where it was not evaluated."""
+        if self.path is None:
+            return float("nan")
         position = int(np.searchsorted(self.path.sizes, size))
         if position == len(self.path.sizes) or self.path.sizes[position] != size:
             return float("nan")
@@ -98,7 +119,7 @@ class Content:
 
 
 def collect(
-    model: Any,
+    model: VariableSelection,
     X: Any = None,
     feature_names: Sequence[Any] | None = None,
     sample_names: Sequence[Any] | None = None,
@@ -107,37 +128,43 @@ def collect(
     """Gather what the page shows of a fitted model; the parameters are those of `write_report`."""
     check_is_fitted(model)
     frame = _frame(model, X)
-    names = _names("feature_names", feature_names, model.n_features_in_, "one name per column of X")
-    if names is None:
-        names = [str(name) for name in getattr(model, "feature_names_in_", ())] or [
-            f"x{k}" for k in range(model.n_features_in_)
-        ]
+    view = overview(model, feature_names)
     # Constant columns stand at the end of the ranking; the path counts the others.
-    n_ranked = int(model._selection.order.size)
+    order = model._fitted.found.order
     ranked = np.argsort(model.ranking_)
-    columns, constant = ranked[:n_ranked], np.sort(ranked[n_ranked:])
-    size = int(model.n_selected_)
+    columns, constant = ranked[: len(order)], np.sort(ranked[len(order) :])
+    size = view.n_selected
     components, ratios = _components(model, frame)
-    loadings = None if components is None else components[:, columns[:size]]
+    loadings = None if components is None else components[:, columns[view.selected[columns]]]
+    buttons = presets(view)
     sizes = explained = scores = None
+    sized: list[Sized] = []
     if frame is not None:
         check_aligned("sample_names", sample_names, frame.data.n_samples)
         check_aligned("labels", labels, frame.data.n_samples)
-        sizes, explained = explained_along(frame.data, model._selection.order, model.n_latent_, size or None)
+        chosen = [button.size for button in buttons]
+        sizes, explained = explained_along(frame.data, order, model.n_latent_, sorted({*chosen, size} - {0}))
         if components is not None and len(components):
             scores = scores_to_draw(_project(frame, components, model.support_), sample_names, labels)
-    inclusion = getattr(model, "inclusion_probability_", None)
+            others = [k for k in chosen if k != size or not view.is_cut]
+            found = [model_at(frame, order, k, model.n_latent_, scores.rows) for k in others]
+            sized = [one for one in found if one is not None]
     return Content(
-        names=[names[k] for k in columns],
+        names=[view.names[k] for k in columns],
         columns=columns,
         relevance=np.asarray(model.relevance_, dtype=float)[columns],
-        inclusion=None if inclusion is None else np.asarray(inclusion, dtype=float)[columns],
-        path=model.evidence_path_,
+        inclusion=np.asarray(view.inclusion, dtype=float)[columns],
+        selected=view.selected[columns],
+        view=view,
+        presets=buttons,
+        sized=sized,
+        path=_path(model),
         n_selected=size,
+        n_choosable=len(order) - len(model._fitted.found.wishes.exclude),
         n_samples=getattr(model, "n_samples_", None) if frame is None else frame.data.n_samples,
         n_features=int(model.n_features_in_),
         n_components=int(model.n_latent_) if components is None else len(components),
-        constant=[names[k] for k in constant[:CONSTANT_SHOWN]],
+        constant=[view.names[k] for k in constant[:CONSTANT_SHOWN]],
         n_constant=len(constant),
         loadings=loadings,
         component_ratios=ratios,
@@ -147,23 +174,23 @@ def collect(
     )
 
 
+def _path(model: VariableSelection) -> EvidencePath | None:
+    """The evidence path; None for a loaded model that never evaluated it."""
+    try:
+        return model.evidence_path_
+    except AttributeError:
+        return None
+
+
 def check_aligned(argument: str, values: Sequence[Any] | None, n_samples: int) -> None:
     """Refuse values that are not one per sample."""
     if values is not None and len(values) != n_samples:
         raise ValueError(f"{argument} must have one entry per row of X, {n_samples}, got {len(values)}.")
 
 
-def _names(argument: str, values: Sequence[Any] | None, count: int, what: str) -> list[str] | None:
-    if values is None:
-        return None
-    if len(values) != count:
-        raise ValueError(f"{argument} must have {what}, {count}, got {len(values)}.")
-    return [str(value) for value in values]
-
-
-def _frame(model: Any, X: Any) -> Frame | None:
+def _frame(model: VariableSelection, X: Any) -> Frame | None:
     """The training data: that given, else that which the model still refers to."""
-    known: Frame | None = model._selection.frame
+    known = model._fitted.frame
     if known is not None:
         if X is not None and tuple(X.shape) != tuple(known.source.shape):
             raise ValueError(f"X must be the data of fit, of shape {known.source.shape}, got shape {X.shape}.")
@@ -173,8 +200,7 @@ def _frame(model: Any, X: Any) -> Frame | None:
     with warnings.catch_warnings():
         # The names of the columns are not used here: the values are compared below.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = check_data(model, X, reset=False)
-    frame = model._frame_of(X if model._selection.imputation is None else model._impute(X).inflated())
+        frame = plan_of(model).frame(check_data(model, X, reset=False))
     if not _is_data_of_fit(model, frame):
         raise ValueError(
             "X is not the data of fit: its columns have other means or variances. Give the X of fit, or leave X out; "
@@ -183,8 +209,8 @@ def _frame(model: Any, X: Any) -> Frame | None:
     return frame
 
 
-def _is_data_of_fit(model: Any, frame: Frame) -> bool:
-    squares, stored = frame.data.column_squares, model._selection.column_squares
+def _is_data_of_fit(model: VariableSelection, frame: Frame) -> bool:
+    squares, stored = frame.data.column_squares, model._fitted.column_squares
     if squares.shape != stored.shape or not np.allclose(squares, stored, atol=0):
         return False
     # Standardised columns all have one sum of squares: their means and scales know them, where the model keeps them.
@@ -194,7 +220,7 @@ def _is_data_of_fit(model: Any, frame: Frame) -> bool:
     return True
 
 
-def _components(model: Any, frame: Frame | None) -> tuple[FloatArray | None, FloatArray | None]:
+def _components(model: VariableSelection, frame: Frame | None) -> tuple[FloatArray | None, FloatArray | None]:
     """Axes over all columns and their explained variance ratios; for a selector those of PCA on its support."""
     if hasattr(model, "components_"):
         return np.asarray(model.components_, dtype=float), np.asarray(model.explained_variance_ratio_, dtype=float)

@@ -7,12 +7,14 @@ variables. It never falls as k grows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.core.spectrum import DENSE_EIGEN, leading_spectrum
 from gsppca.data import Matrix
+from gsppca.linalg.spectrum import DENSE_EIGEN, leading_spectrum
 from gsppca.progress import tell
 
 ALL_SIZES = 200  # up to this many variables, every size is computed
@@ -22,7 +24,7 @@ LARGEST_GRAM = 3000  # its order
 
 
 def explained_along(
-    matrix: Matrix, order: IntArray, n_components: int, chosen: int | None = None
+    matrix: Matrix, order: IntArray, n_components: int, chosen: Sequence[int] = ()
 ) -> tuple[IntArray, FloatArray]:
     """Return sizes, and the explained variance ratio of PCA on that many of the best-ranked variables.
 
@@ -34,14 +36,14 @@ def explained_along(
         The variables, the most relevant first.
     n_components : int
         Number of axes; at most as many as there are variables, or samples minus one.
-    chosen : int, optional
-        A size that must be among those computed.
+    chosen : sequence of int, optional
+        Sizes that must be among those computed.
 
     Returns
     -------
     sizes : ndarray of shape (n_sizes,)
-        All sizes from 1 to n_features where they are few, else some of them: the smallest, the largest, the chosen one
-        and its neighbours, and others at equal ratios.
+        All sizes from 1 to n_features where they are few, else some of them: the smallest, the largest, the chosen ones
+        and their neighbours, and others at equal ratios.
     ratios : ndarray of shape (n_sizes,)
         Exact at these sizes. In between, a value lies between its neighbours.
     """
@@ -58,15 +60,13 @@ def explained_along(
     return sizes, np.clip(np.maximum.accumulate(values / matrix.total_squares), 0.0, 1.0)
 
 
-def spread_sizes(largest: int, count: int, chosen: int | None = None) -> IntArray:
-    """Return about `count` sizes from 1 to `largest`, at equal ratios, with `chosen` and its neighbours."""
+def spread_sizes(largest: int, count: int, chosen: Sequence[int] = ()) -> IntArray:
+    """Return about `count` sizes from 1 to `largest`, at equal ratios, with those `chosen` and their neighbours."""
     if largest <= count:
         return np.arange(1, largest + 1)
     sizes = np.unique(np.geomspace(1, largest, count).round().astype(int))
-    if chosen is not None:
-        near = chosen + np.arange(-2, 3)
-        sizes = np.union1d(sizes, near[(near >= 1) & (near <= largest)])
-    return sizes
+    near = np.add.outer(np.asarray(chosen, dtype=int), np.arange(-1, 2)).ravel()
+    return np.union1d(sizes, near[(near >= 1) & (near <= largest)])
 
 
 def _by_columns(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import platform
 from collections.abc import Mapping
@@ -15,12 +16,14 @@ from gsppca._optional import optional_import
 from gsppca.report.content import Content
 from gsppca.report.payload import payload, script_json
 from gsppca.report.verdict import cautions, nearest_misses, no_structure, verdict
+from gsppca.summary import count, noise_line, related_line
+from gsppca.variable_selection import VariableSelection
 
-SCRIPTS = ("values.js", "charts.js", "table.js", "page.js")
+SCRIPTS = ("values.js", "charts.js", "samples.js", "table.js", "page.js")
 PACKAGES = ("gsppca", "numpy", "scipy", "scikit-learn", "plotly")
 
 
-def render(content: Content, model: Any, command: str | None, settings: Mapping[str, Any] | None) -> str:
+def render(content: Content, model: VariableSelection, command: str | None, settings: Mapping[str, Any] | None) -> str:
     """Return the HTML of a report.
 
     Nothing is fetched: the style, the scripts and the data are in the page, and its content security policy forbids
@@ -33,9 +36,15 @@ def render(content: Content, model: Any, command: str | None, settings: Mapping[
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = lambda value: f"{value:.1%}"
-    scripts = [plotly.get_plotlyjs(), "\n".join(asset(name) for name in SCRIPTS)]
+    library, script = plotly.get_plotlyjs(), "\n".join(asset(name) for name in SCRIPTS)
+    view = content.view
+    if view.core is None:
+        roles = [("relevant", count(view.n_relevant, "variable"))]
+    else:
+        roles = [("core", count(view.core.size, "variable")), ("related", related_line(view))]
+    roles.append(("noise", noise_line(view)))
     # A newline at either end is part of what the browser hashes: the template adds none.
-    hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts)
+    hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in (library, script))
     return environment.from_string(asset("template.html")).render(
         content=content,
         verdict=verdict(content, model),
@@ -50,7 +59,12 @@ def render(content: Content, model: Any, command: str | None, settings: Mapping[
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         policy=f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:",
         style=asset("report.css"),
-        scripts=scripts,
+        # A quarter of the size; the page unpacks it.
+        library=base64.b64encode(gzip.compress(library.encode("utf-8"), 9, mtime=0)).decode("ascii"),
+        script=script,
+        roles=roles,
+        has_shares=view.share_path is not None and view.supported,
+        choosable=content.n_choosable,
         data=script_json(payload(content)),
     )
 
@@ -60,7 +74,7 @@ def asset(name: str) -> str:
     return resources.files("gsppca.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def python_call(model: Any) -> str:
+def python_call(model: VariableSelection) -> str:
     """Return the Python that fits the same model again."""
     parameters = model.get_params(deep=False)
     defaults = type(model)().get_params(deep=False)
@@ -70,7 +84,7 @@ def python_call(model: Any) -> str:
     return f"from gsppca import {name}\n\nmodel = {name}({arguments}).fit(X)"
 
 
-def all_settings(model: Any, given: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def all_settings(model: VariableSelection, given: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the caller's settings and the parameters of the model, as text."""
     parameters = model.get_params(deep=False)
     own = [(str(name), str(value)) for name, value in (given or {}).items() if name not in parameters]

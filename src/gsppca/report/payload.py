@@ -9,29 +9,49 @@ from typing import Any
 import numpy as np
 
 from gsppca.report.content import Content
+from gsppca.report.sizes import Sized
 
+ROLES = ("core", "related", "noise", "relevant")
 # Any of these could end or change the script element that holds the text; inside JSON strings they can all be escaped.
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def payload(content: Content) -> dict[str, Any]:
     """Return everything that the scripts of the page read."""
-    scores = content.scores
+    scores, view, path = content.scores, content.view, content.path
+    place = np.full(content.n_features, -1)  # of a column of X along the ranking
+    place[content.columns] = np.arange(content.n_ranked)
+    by = view.represented_by[content.columns]
+    shares = view.share_path if view.supported else None
     return {
         "names": content.names,
         "columns": packed(content.columns, "i4"),
         "relevance": packed(content.relevance, "f8"),
         "inclusion": packed(content.inclusion, "f8"),
-        "evidenceSizes": packed(content.path.sizes, "i4"),
-        "evidence": packed(content.path.log_evidence, "f8"),
+        "selected": packed(content.selected, "u1"),
+        "roles": list(ROLES),
+        "role": packed([ROLES.index(role) for role in view.role[content.columns].tolist()], "u1"),
+        "representedBy": packed(np.where(by < 0, -1, place[by]), "i4"),
+        "correlation": packed(view.correlation[content.columns], "f4"),
+        "predicted": packed(view.predicted[content.columns], "f4"),
+        "presets": [{"size": one.size, "name": one.name} for one in content.presets],
+        "isCut": view.is_cut,
+        "shares": packed(None if shares is None else shares.share, "f8"),
+        "promised": packed(None if shares is None else shares.promised, "f8"),
+        "coreSize": view.n_core,
+        "selectedShare": view.share,
+        "evidenceSizes": packed(np.empty(0) if path is None else path.sizes, "i4"),
+        "evidence": packed(np.empty(0) if path is None else path.log_evidence, "f8"),
         "explainedSizes": packed(content.explained_sizes, "i4"),
         "explained": packed(content.explained, "f8"),
         "nSelected": content.n_selected,
         "nRanked": content.n_ranked,
+        "nChoosable": content.n_choosable,
         "nComponents": 0 if content.loadings is None else len(content.loadings),
         # One component after the other. Single precision halves what is by far the largest part.
         "loadings": packed(content.loadings, "f4"),
         "componentRatios": packed(content.component_ratios, "f8"),
+        "sized": [_sized(one) for one in content.sized],
         "scores": None
         if scores is None
         else {
@@ -44,6 +64,17 @@ def payload(content: Content) -> dict[str, Any]:
             "group": packed(scores.group, "i4"),
             "numbers": packed(scores.numbers, "f8"),
         },
+    }
+
+
+def _sized(one: Sized) -> dict[str, Any]:
+    return {
+        "size": one.size,
+        "nComponents": len(one.loadings),
+        "nAxes": one.scores.shape[1],
+        "loadings": packed(one.loadings, "f4"),
+        "componentRatios": packed(one.ratios, "f8"),
+        "values": packed(one.scores.T, "f4"),
     }
 
 

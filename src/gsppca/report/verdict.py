@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gsppca.report.content import Content
+from gsppca.summary import count, headline
+from gsppca.variable_selection import VariableSelection
 
 AS_GOOD = 3.0  # log evidence below the best that is no reason to prefer it: odds of 20 to 1
 MISSES = 15  # variables below the cut that are listed
@@ -15,53 +16,48 @@ MISSES = 15  # variables below the cut that are listed
 
 @dataclass(frozen=True)
 class Miss:
-    """A variable below the cut: its rank, name and relevance, and what reaching it changes the log evidence by."""
+    """A variable that is not selected: what represents it, and how much of it the core predicts."""
 
     rank: int
     name: str
-    relevance: float
-    change: float | None
+    role: str
+    represented_by: str | None
+    correlation: float | None
+    predicted: float | None
 
 
-def verdict(content: Content, model: Any) -> list[str]:
+def verdict(content: Content, model: VariableSelection) -> list[str]:
     """Return sentences that say what was found, the most important first."""
-    size, p = content.n_selected, content.n_ranked
+    sentences = headline(content.view)
     if no_structure(model):
-        return ["No common structure stands out of the noise: the selection may mean nothing."]
-    by_evidence = isinstance(model.n_features_to_select, str)
-    share = f"{size:,} of {p:,} variables ({size / p:.0%})"
-    if not by_evidence:
-        first = f"{share} were selected, as asked for; they are the best-ranked ones."
-    elif size == p:
-        first = f"All {p:,} variables carry the common structure: none could be called noise."
-    else:
-        first = f"{share} carry the common structure; the other {p - size:,} look like noise around it."
-    sentences = [first]
+        return sentences
     if content.component_ratios is not None:
-        held = f"Their {count(len(content.component_ratios), 'component')} hold {content.component_ratios.sum():.1%}"
-        everything = content.explained_at(p)
-        beside = f"; with all variables it would be {everything:.1%}" if everything is not None and size < p else ""
-        sentences.append(f"{held} of the total variance of all variables{beside}.")
-    return [*sentences, *_certainty(content, by_evidence), *_against_noise(content)]
+        held = f"{count(len(content.component_ratios), 'component')} of the selected variables"
+        everything = content.explained_at(content.n_ranked)
+        beside = "" if everything is None or content.n_selected == content.n_ranked else f" (all: {everything:.1%})"
+        share = _percent(float(content.component_ratios.sum()))
+        sentences.append(f"The {held} span {share}{beside} of the total variance of all variables.")
+    return [*sentences, *_certainty(content, model), *_against_noise(content)]
 
 
-def no_structure(model: Any) -> bool:
+def _percent(share: float) -> str:
+    return "less than 0.1%" if share < 0.0005 else f"{share:.1%}"
+
+
+def no_structure(model: VariableSelection) -> bool:
     """Whether the model itself says that it found nothing."""
-    collapsed = getattr(getattr(model._selection, "relaxed", None), "collapsed", False)
+    relaxed = model._fitted.found.relaxed
+    collapsed = relaxed is not None and relaxed.collapsed
     return not bool(getattr(model, "supported_", True)) or bool(collapsed)
 
 
-def _certainty(content: Content, by_evidence: bool) -> list[str]:
-    """How sharply the evidence tells the chosen size from others."""
+def _certainty(content: Content, model: VariableSelection) -> list[str]:
+    """How sharply the evidence tells the number of relevant variables from others, where it decided along the order."""
     path, size = content.path, content.n_selected
-    best = int(path.sizes[np.argmax(path.log_evidence)])
+    if path is None or model.selected_by_ != "relevant" or int(path.sizes[np.argmax(path.log_evidence)]) != size:
+        return []
     good = path.sizes[path.log_evidence >= path.log_evidence.max() - AS_GOOD]
     low, high = int(good[0]), int(good[-1])
-    if not by_evidence:
-        loss = -content.evidence_at(size)
-        if np.isnan(loss) or size == best:
-            return [f"The evidence by itself would choose {best:,}."]
-        return [f"The evidence by itself would choose {best:,}: a log evidence higher by {loss:,.1f}."]
     if low == high:
         return ["The evidence is clear about their number: every other size is at least 20 times less likely."]
     sizes = f"{low:,} and {high:,}" if high == low + 1 else f"from {low:,} to {high:,}"
@@ -70,20 +66,18 @@ def _certainty(content: Content, by_evidence: bool) -> list[str]:
 
 def _against_noise(content: Content) -> list[str]:
     """How far the model is from one in which everything is noise, where the path knows that."""
-    empty = float(getattr(content.path, "log_evidence_empty", -np.inf))
-    here = content.evidence_at(content.n_selected) + float(content.path.log_evidence.max()) - empty
-    return [f"Against a model of noise alone its log evidence is higher by {here:,.1f}."] if np.isfinite(here) else []
+    if content.path is None:
+        return []
+    here = content.evidence_at(content.n_selected) + float(content.path.log_evidence.max())
+    here -= float(content.path.log_evidence_empty)
+    if not np.isfinite(here) or not content.view.is_cut:
+        return []
+    return [f"Against a model of noise alone its log evidence is higher by {here:,.1f}."]
 
 
-def cautions(content: Content, model: Any) -> list[str]:
+def cautions(content: Content, model: VariableSelection) -> list[str]:
     """Return what a reader should know before trusting the result."""
-    found = []
-    relaxed = getattr(model._selection, "relaxed", None)
-    if relaxed is not None and not relaxed.converged and not relaxed.collapsed:
-        found.append(
-            f"The variational EM did not settle in {relaxed.n_iter} iterations: the ranking may still change. "
-            "Raise max_iter."
-        )
+    found = list(content.view.warnings)
     n = content.n_samples
     if n is not None and n < 20:
         found.append(f"There are only {n} samples: expect another selection from other samples.")
@@ -98,19 +92,19 @@ def cautions(content: Content, model: Any) -> list[str]:
 
 
 def nearest_misses(content: Content) -> list[Miss]:
-    """Return the first variables below the cut, and what growing the selection up to each would cost."""
-    size = content.n_selected
-    here = content.evidence_at(size) if size else float("nan")
-    misses = []
-    for rank in range(size + 1, min(size + MISSES, content.n_ranked) + 1):
-        change = content.evidence_at(rank) - here
-        k = rank - 1
+    """Return the first variables that are not selected, and why each is not."""
+    view, misses = content.view, []
+    for k in np.flatnonzero(~content.selected)[:MISSES].tolist():
+        column = int(content.columns[k])
+        by, share = int(view.represented_by[column]), float(view.predicted[column])
         misses.append(
-            Miss(rank, content.names[k], float(content.relevance[k]), None if np.isnan(change) else float(change))
+            Miss(
+                k + 1,
+                content.names[k],
+                str(view.role[column]),
+                None if by < 0 else view.names[by],
+                None if by < 0 else float(view.correlation[column]),
+                None if np.isnan(share) else share,
+            )
         )
     return misses
-
-
-def count(number: int, noun: str) -> str:
-    """Say how many: "1 variable", "1,234 variables"."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

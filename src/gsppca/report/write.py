@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gsppca._atomic import new_file
 from gsppca.report.content import collect
 from gsppca.report.page import render
+from gsppca.variable_selection import VariableSelection
 
 
 def write_report(
-    model: Any,
+    model: VariableSelection,
     path: str | os.PathLike[str],
     *,
     X: Any = None,
@@ -67,20 +68,6 @@ def write_report(
     if not path.parent.is_dir():
         raise ValueError(f"path must lie in a folder that exists, got {str(path)!r}. Make {str(path.parent)!r} first.")
     page = render(collect(model, X, feature_names, sample_names, labels), model, command, settings)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's file is for its owner only
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with new_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
     return path
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

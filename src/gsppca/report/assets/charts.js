@@ -1,16 +1,14 @@
-// The charts. Each `draw…` is called once; `showSize` moves what depends on the size.
-report.charts = (() => {
-  const { data, lowerBound, evidenceAt, explainedAt, loading, thin, plain, integer, percent, decimals } = report;
-  const SELECTED = "#0072B2", OTHER = "#B0B5BC", MARK = "#D55E00";
-  const GROUP_COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#A6761D"];
-  const GROUP_SHAPES = ["circle", "diamond", "cross"];
-  const DIVERGING = [[0, "#B35806"], [0.25, "#F1A340"], [0.5, "#F7F7F7"], [0.75, "#998EC3"], [1, "#542788"]];
+// The charts. Each `draw…` is called once; `show` moves what depends on the size.
+report.makeCharts = () => {
+  const { data, state, isIn, share, shareAt, lowerBound, evidenceAt, explainedAt, thin, plain, integer, percent, decimals } = report;
+  const SELECTED = "#0072B2", MARK = "#D55E00";
+  const ROLE_COLOURS = { core: "#0072B2", related: "#7CC2EA", noise: "#B0B5BC", relevant: "#0072B2" };
   const BUDGET = 1500; // points of a curve
-  const HEATMAP_ROWS = 40;
   const touch = window.matchMedia("(pointer: coarse)").matches;
   // Named one by one: plotly's own choice has a button that would send the data away.
   const config = { responsive: true, displaylogo: false,
     modeBarButtons: [["toImage"], ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
+  const counted = (size) => `${integer(size)} ${size === 1 ? "variable" : "variables"}`;
   const element = (id) => document.getElementById(id);
   const drawn = [];
 
@@ -33,6 +31,7 @@ report.charts = (() => {
     ? { type: "log", range: whole, tickformat: ",d" }
     : { range: whole, tickformat: ",d" });
   const chosen = Math.max(data.nSelected, 1);
+  const dot = () => ({ x: [], y: [], mode: "markers", hoverinfo: "skip", marker: { color: MARK, size: 11 } });
   const at = (size) => ({ type: "line", x0: size, x1: size, y0: 0, y1: 1, yref: "paper", line: { color: MARK, width: 2, dash: "dash" } });
 
   function plot(id, traces, how) {
@@ -58,16 +57,16 @@ report.charts = (() => {
   function evidenceCurve(from, to) {
     const sizes = data.evidenceSizes;
     const first = Math.max(lowerBound(sizes, from) - 1, 0), last = Math.min(lowerBound(sizes, to) + 1, sizes.length);
-    const kept = new Set(thin(data.evidence, first, last, BUDGET, logarithmic));
+    const kept = new Set(thin(data.evidence, first, last, BUDGET, logarithmic).filter((i) => Number.isFinite(data.evidence[i])));
     const here = lowerBound(sizes, data.nSelected);
-    for (let i = Math.max(here - 3, first); i < Math.min(here + 4, last); i += 1) kept.add(i);
+    for (let i = Math.max(here - 3, first); i < Math.min(here + 4, last); i += 1) if (Number.isFinite(data.evidence[i])) kept.add(i);
     const positions = [...kept].sort((a, b) => a - b);
     saysThinned("evidence-caption", positions.length, last - first, "evaluated sizes");
     return {
       x: positions.map((i) => sizes[i]), y: positions.map((i) => data.evidence[i] - data.bestEvidence),
       text: positions.map((i) => {
         const k = sizes[i] - 1;
-        return `${integer(sizes[i])} variables<br>log evidence ${decimals(data.evidence[i], 1)} ` +
+        return `${counted(sizes[i])}<br>log evidence ${decimals(data.evidence[i], 1)} ` +
           `(${decimals(data.evidence[i] - data.bestEvidence, 1)})<br>the last one in: ${plain(data.names[k])}`;
       }),
     };
@@ -77,8 +76,7 @@ report.charts = (() => {
     const sparse = data.evidenceSizes.length < 120;
     const curve = { ...evidenceCurve(-Infinity, Infinity), mode: sparse ? "lines+markers" : "lines", hoverinfo: "text",
       line: { color: SELECTED, width: 2 }, marker: { size: 5 } };
-    const dot = { x: [], y: [], mode: "markers", hoverinfo: "skip", marker: { color: MARK, size: 11 } };
-    plot("evidence", [curve, dot], layout({
+    plot("evidence", [curve, dot()], layout({
       hovermode: "x", xaxis: sizeAxis("number of variables"), yaxis: axis("log evidence − best", { tickformat: ",~r" }), shapes: [at(chosen)],
     }));
     element("evidence").on("plotly_click", (event) => choose(event.points[0].x));
@@ -92,14 +90,33 @@ report.charts = (() => {
 
   // To the sizes from half to twice the one on the slider, and their evidence; or to everything.
   function zoomEvidence(near) {
-    const size = Number(element("size-number").value), sizes = data.evidenceSizes;
+    const { size } = state, sizes = data.evidenceSizes;
     if (!near) { Plotly.relayout("evidence", { "xaxis.range": whole, "yaxis.autorange": true }); return; }
     const [from, to] = [Math.max(Math.min(size / 2, size - 5), 0.9), Math.min(Math.max(2 * size, size + 5), data.nRanked + 0.5)];
-    const part = Array.from(data.evidence.subarray(lowerBound(sizes, from), lowerBound(sizes, to)), (value) => value - data.bestEvidence);
+    const part = Array.from(data.evidence.subarray(lowerBound(sizes, from), lowerBound(sizes, to)), (value) => value - data.bestEvidence)
+      .filter(Number.isFinite);
     const [low, high] = part.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
     const pad = 0.06 * (high - low) || 1;
     const range = part.length ? { "yaxis.range": [low - pad, high + pad] } : {};
     Plotly.relayout("evidence", { "xaxis.range": [inAxis(from), inAxis(to)], ...range });
+  }
+
+  function drawShare(choose) {
+    const sizes = Array.from(data.shares, (_, i) => i + 1), [values, promised] = [Array.from(data.shares), Array.from(data.promised)];
+    const last = Math.max(sizes.length, 5);
+    const core = data.coreSize && data.coreSize <= sizes.length ? [data.coreSize] : [];
+    const text = sizes.map((size, i) => `${counted(size)}: ${percent(values[i])} of the structure<br>the last one in: ${plain(data.names[i])}`);
+    plot("share", [
+      { x: sizes, y: promised, mode: "lines", name: "fitted to all rows", line: { color: "#B0B5BC", width: 1.5, dash: "dot" }, hoverinfo: "skip" },
+      { x: sizes, y: values, mode: sizes.length <= 60 ? "lines+markers" : "lines", name: "on rows left out",
+        line: { color: SELECTED, width: 2 }, marker: { size: 5 }, hoverinfo: "text", text },
+      { x: core, y: core.map(shareAt), mode: "markers+text", name: "core", text: core.map((size) => `core: ${integer(size)}`), textposition: "bottom center",
+        hoverinfo: "skip", marker: { color: "#fff", size: 12, line: { color: SELECTED, width: 3 } } },
+      dot(),
+    ], layout({ hovermode: "x", xaxis: axis("number of variables", { range: [0.5, last * 1.08], tickformat: ",d" }),
+      yaxis: axis("share of the structure", { tickformat: ".0%", range: [Math.min(0, ...values), 1.03] }), shapes: [at(chosen)] }));
+    element("share").on("plotly_click", (event) => choose(event.points[0].x));
+    element("share-caption").textContent = `Evaluated up to ${integer(sizes.length)} variables. Solid: predicted on rows left out. Dotted: what the model fitted to all rows promises.`;
   }
 
   function drawExplained(choose) {
@@ -107,8 +124,8 @@ report.charts = (() => {
     const every = sizes.length === data.nRanked;
     plot("explained", [
       { x: sizes, y: values, mode: every ? "lines" : "lines+markers", line: { color: SELECTED, width: 2 }, marker: { size: 4 },
-        hoverinfo: "text", text: sizes.map((size, i) => `${integer(size)} variables<br>${percent(values[i])} of the variance`) },
-      { x: [], y: [], mode: "markers", hoverinfo: "skip", marker: { color: MARK, size: 11 } },
+        hoverinfo: "text", text: sizes.map((size, i) => `${counted(size)}<br>${percent(values[i])} of the variance`) },
+      dot(),
     ], layout({ hovermode: "x", xaxis: sizeAxis("number of variables"),
       yaxis: axis("explained variance", { tickformat: ".0%", rangemode: "tozero" }), shapes: [at(chosen)] }));
     element("explained").on("plotly_click", (event) => choose(event.points[0].x));
@@ -118,127 +135,63 @@ report.charts = (() => {
   }
 
   let profileRange = [-Infinity, Infinity];
-  function profile(size) {
+  function profile() {
     const first = Math.max(0, Math.floor(profileRange[0]) - 1), last = Math.min(data.nRanked, Math.ceil(profileRange[1]));
     const positions = thin(data.relevance, first, last, BUDGET, logarithmic);
     saysThinned("relevance-caption", positions.length, last - first, "variables");
-    const part = (keep) => {
-      const kept = positions.filter(keep);
-      return { x: kept.map((k) => k + 1), y: kept.map((k) => data.relevance[k]),
-        text: kept.map((k) => `${plain(data.names[k])}<br>rank ${integer(k + 1)}, relevance ${decimals(data.relevance[k], 3)}`) };
-    };
-    return [part((k) => k < size), part((k) => k >= size)];
+    return data.roles.map((role, r) => {
+      const kept = positions.filter((k) => data.role[k] === r);
+      return { x: kept.map((k) => k + 1), y: kept.map((k) => data.relevance[k]), opacity: kept.map((k) => (isIn(k) ? 1 : 0.45)),
+        text: kept.map((k) => `${plain(data.names[k])}<br>${role}, rank ${integer(k + 1)}, relevance ${decimals(data.relevance[k], 3)}`) };
+    });
   }
 
   const barred = data.nRanked <= 150;
-  function drawRelevance(size) {
-    const look = (colour) => (barred
-      ? { type: "bar", textposition: "none", marker: { color: colour } }
-      : { mode: "lines", fill: "tozeroy", line: { color: colour, width: 1 }, fillcolor: colour });
-    plot("relevance", profile(size).map((part, i) => ({ ...part, ...look(i ? OTHER : SELECTED), hoverinfo: "text" })),
-      layout({ barmode: "overlay", bargap: 0.25, xaxis: sizeAxis("rank of the variable"), yaxis: axis("relevance", { rangemode: "tozero" }) }));
-    onZoom("relevance", (from, to) => { profileRange = [from, to]; showProfile(Number(element("size-number").value)); });
+  function drawRelevance() {
+    const look = (role, opacity) => (barred
+      ? { type: "bar", textposition: "none", marker: { color: ROLE_COLOURS[role], opacity } }
+      : { mode: "markers", marker: { color: ROLE_COLOURS[role], size: 5, opacity } });
+    plot("relevance", profile().map(({ opacity, ...part }, r) => ({ ...part, ...look(data.roles[r], opacity), name: data.roles[r], showlegend: part.x.length > 0, hoverinfo: "text" })),
+      layout({ barmode: "overlay", bargap: 0.25, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, shapes: data.isCut ? [at(chosen + 0.5)] : [],
+        xaxis: sizeAxis("rank of the variable"), yaxis: axis("relevance", { rangemode: "tozero" }) }));
+    onZoom("relevance", (from, to) => { profileRange = [from, to]; showProfile(); });
   }
-  function showProfile(size) {
-    const parts = profile(size);
-    Plotly.restyle("relevance", { x: parts.map((p) => p.x), y: parts.map((p) => p.y), text: parts.map((p) => p.text) }, [0, 1]);
+  function showProfile() {
+    const parts = profile();
+    Plotly.restyle("relevance", { x: parts.map((p) => p.x), y: parts.map((p) => p.y), text: parts.map((p) => p.text), "marker.opacity": parts.map((p) => p.opacity) },
+      parts.map((_, r) => r));
+    Plotly.relayout("relevance", { shapes: state.fitted && !data.isCut ? [] : [at(state.size + 0.5)] });
   }
 
-  function componentTitle(j) {
-    return `component ${j}` + (data.componentRatios ? ` (${percent(data.componentRatios[j])})` : "");
-  }
-
-  function scoreTraces(xAxis, yAxis) {
-    const { values, rows, groups, group, numbers, sampleNames } = data.scores, n = rows.length;
-    const trace = (members, more) => ({
-      x: members.map((i) => values[xAxis * n + i]),
-      y: members.map((i) => (yAxis === null ? 0 : values[yAxis * n + i])),
-      text: members.map((i) => plain(sampleNames ? sampleNames[i] : `sample ${rows[i]}`) +
-        (group ? `<br>${plain(groups[group[i]])}` : "") + (numbers ? `<br>${plain(numbers[i])}` : "")),
-      mode: "markers", hoverinfo: "text", ...more,
-    });
-    const everyone = Array.from(rows, (_, i) => i);
-    const size = n > 1000 ? 5 : 7;
-    if (group) {
-      return groups.map((name, g) => trace(everyone.filter((i) => group[i] === g), {
-        name: plain(name, 28), marker: { size, opacity: 0.8, color: GROUP_COLOURS[g % 8], symbol: GROUP_SHAPES[Math.floor(g / 8)] },
-      }));
+  function showSize() {
+    const { size } = state, whole = !state.fitted || data.isCut; // a set is at no place of the order
+    const evidence = whole ? evidenceAt(size) : NaN, held = whole ? explainedAt(size) : null, carried = share();
+    const lines = { shapes: whole ? [at(size)] : [] };
+    if (data.evidenceSizes.length) {
+      const known = Number.isFinite(evidence);
+      Plotly.restyle("evidence", { x: [known ? [size] : []], y: [known ? [evidence - data.bestEvidence] : []] }, [1]);
+      Plotly.relayout("evidence", lines);
     }
-    const scale = numbers
-      ? { color: Array.from(numbers), colorscale: "Cividis", showscale: true, colorbar: { thickness: 12 } }
-      : { color: SELECTED };
-    return [trace(everyone, { marker: { size, opacity: 0.75, ...scale } })];
-  }
-
-  function drawScores() {
-    const { nAxes, rows, nSamples, group } = data.scores;
-    const [xChoice, yChoice] = [element("score-x"), element("score-y")];
-    for (const choice of [xChoice, yChoice]) {
-      for (let j = 0; j < nAxes; j += 1) choice.add(new Option(`component ${j}`, j));
+    if (data.explained) {
+      Plotly.restyle("explained", { x: [held ? [size] : []], y: [held ? [held.value] : []] }, [1]);
+      Plotly.relayout("explained", lines);
     }
-    yChoice.value = Math.min(1, nAxes - 1);
-    element("score-tools").hidden = nAxes < 2;
-    const show = () => {
-      const [i, j] = [Number(xChoice.value), nAxes < 2 ? null : Number(yChoice.value)];
-      const how = layout({
-        dragmode: touch ? false : "pan", showlegend: group !== null, margin: { l: 64, r: 16, t: 32, b: 64 }, legend: { orientation: "h", y: -0.2, yanchor: "top", itemsizing: "constant" },
-        xaxis: axis(componentTitle(i), { zeroline: true, zerolinecolor: "#c5cad2" }),
-        yaxis: axis(j === null ? "" : componentTitle(j), { zeroline: true, zerolinecolor: "#c5cad2", showticklabels: j !== null }),
-      });
-      return element("scores").data ? Plotly.react("scores", scoreTraces(i, j), how, config) : plot("scores", scoreTraces(i, j), how);
-    };
-    xChoice.addEventListener("change", show);
-    yChoice.addEventListener("change", show);
-    show();
-    element("scores-caption").textContent = rows.length < nSamples
-      ? `Drawn: ${integer(rows.length)} of ${integer(nSamples)} samples, the extremes of every component and others at equal steps.`
-      : `All ${integer(nSamples)} samples are drawn.`;
-  }
-
-  function drawLoadings() {
-    const d = data.nComponents, all = data.nSelected;
-    const strength = Array.from({ length: all }, (_, k) => {
-      let sum = 0;
-      for (let j = 0; j < d; j += 1) sum += loading(j, k) ** 2;
-      return sum;
-    });
-    const shown = Array.from(strength.keys()).sort((a, b) => strength[b] - strength[a]).slice(0, HEATMAP_ROWS).sort((a, b) => a - b);
-    const components = Array.from({ length: d }, (_, j) => j);
-    const z = shown.map((k) => components.map((j) => loading(j, k)));
-    const most = Math.max(...z.flat().map(Math.abs));
-    element("loadings").style.height = `${112 + 20 * Math.max(shown.length, 4)}px`;
-    plot("loadings", [{
-      type: "heatmap", z, x: components, y: shown.map((_, i) => i), zmin: -most, zmax: most, colorscale: DIVERGING,
-      hoverinfo: "text", xgap: 1, ygap: 1, colorbar: { thickness: 12 },
-      text: shown.map((k) => components.map((j) => `${plain(data.names[k])}<br>component ${j}: ${decimals(loading(j, k), 3)}`)),
-    }], layout({
-      dragmode: false, margin: { l: 20, r: 10, t: 32, b: 48 }, xaxis: axis("component", { dtick: d > 15 ? 5 : 1, showgrid: false }),
-      // Positions, not names, are the categories: two variables may have one name.
-      yaxis: axis("", { autorange: "reversed", showgrid: false, tickvals: shown.map((_, i) => i), ticktext: shown.map((k) => plain(data.names[k], 18)) }),
-    }));
-    element("loadings-caption").textContent = (shown.length < all
-      ? `Drawn: the ${integer(shown.length)} of ${integer(all)} selected variables with the largest loadings, in the order of their ranks.`
-      : "All selected variables, in the order of their ranks.") + " These are the loadings of the fitted model; the slider does not change them.";
-  }
-
-  function showSize(size) {
-    const evidence = evidenceAt(size), held = explainedAt(size);
-    const known = !Number.isNaN(evidence);
-    Plotly.restyle("evidence", { x: [known ? [size] : []], y: [known ? [evidence - data.bestEvidence] : []] }, [1]);
-    Plotly.relayout("evidence", { shapes: [at(size)] });
-    if (held) {
-      Plotly.restyle("explained", { x: [[size]], y: [[held.value]] }, [1]);
-      Plotly.relayout("explained", { shapes: [at(size)] });
+    if (data.shares) {
+      const known = whole && !Number.isNaN(carried);
+      Plotly.restyle("share", { x: [known ? [size] : []], y: [known ? [carried] : []] }, [3]);
+      Plotly.relayout("share", known ? lines : { shapes: [] });
     }
-    showProfile(size);
+    showProfile();
+    report.samples.show();
   }
 
-  function draw(size, choose) {
-    drawEvidence(choose);
+  function draw(choose) {
+    if (data.shares) drawShare(choose);
+    if (data.evidenceSizes.length) drawEvidence(choose);
     if (data.explained) drawExplained(choose);
-    drawRelevance(size);
-    if (data.scores) drawScores();
-    if (element("loadings")) drawLoadings();
+    drawRelevance();
+    report.samples.draw();
+    showSize();
   }
 
   // Paper has another width than the screen; plotly only hears of windows that change theirs.
@@ -246,5 +199,5 @@ report.charts = (() => {
     for (const chart of drawn) Plotly.relayout(chart, width ? { autosize: false, width } : { autosize: true, width: null });
   }
 
-  return { draw, showSize, fit };
-})();
+  return { draw, show: showSize, fit, plot, layout, axis, config, touch };
+};

@@ -1,7 +1,7 @@
 "use strict";
 // The data of the page, and small helpers. `report` is the only global name.
 const report = (() => {
-  const KINDS = { f8: Float64Array, f4: Float32Array, i4: Int32Array };
+  const KINDS = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u1: Uint8Array };
 
   function unpack(value) {
     if (value === null) return null;
@@ -11,16 +11,21 @@ const report = (() => {
   }
 
   const raw = JSON.parse(document.getElementById("report-data").textContent);
-  const data = { names: raw.names, nSelected: raw.nSelected, nRanked: raw.nRanked, nComponents: raw.nComponents };
-  for (const key of ["columns", "relevance", "inclusion", "evidenceSizes", "evidence", "explainedSizes", "explained",
-    "loadings", "componentRatios"]) data[key] = unpack(raw[key]);
+  const data = {};
+  for (const key of ["names", "nSelected", "nRanked", "nChoosable", "nComponents", "roles", "presets", "isCut", "coreSize", "selectedShare"]) {
+    data[key] = raw[key];
+  }
+  for (const key of ["columns", "relevance", "inclusion", "selected", "role", "representedBy", "correlation", "predicted", "shares",
+    "promised", "evidenceSizes", "evidence", "explainedSizes", "explained", "loadings", "componentRatios"]) data[key] = unpack(raw[key]);
   data.scores = raw.scores && {
     ...raw.scores,
     values: unpack(raw.scores.values), rows: unpack(raw.scores.rows),
     group: unpack(raw.scores.group), numbers: unpack(raw.scores.numbers),
   };
+  data.sized = raw.sized.map((one) => ({ ...one,
+    loadings: unpack(one.loadings), componentRatios: unpack(one.componentRatios), values: unpack(one.values) }));
   // A loop: spreading a long array over the arguments of Math.max would overflow the stack.
-  data.bestEvidence = data.evidence.reduce((best, value) => Math.max(best, value), -Infinity);
+  data.bestEvidence = data.evidence.reduce((best, value) => (value > best ? value : best), -Infinity);
 
   // Position of the first entry of an ascending array that is not below `wanted`.
   function lowerBound(sorted, wanted) {
@@ -48,9 +53,48 @@ const report = (() => {
     return { value: values[i - 1] + share * (values[i] - values[i - 1]), exact: false };
   }
 
-  function loading(component, k) {
-    return k < data.nSelected ? data.loadings[component * data.nSelected + k] : NaN;
+  // Share of the structure that the first `size` variables carry on rows left out; NaN where it was not evaluated.
+  function shareAt(size) {
+    return data.shares && size <= data.shares.length ? data.shares[size - 1] : NaN;
   }
+
+  // What is shown: the selection of the fitted model, or the first `size` variables.
+  const state = { size: Math.max(data.nSelected, 1), fitted: true };
+  const isIn = (k) => (state.fitted ? data.selected[k] === 1 : k < state.size);
+  const share = () => (state.fitted && data.selectedShare !== null ? data.selectedShare : state.fitted && !data.isCut ? NaN : shareAt(state.size));
+
+  const ranks = Array.from({ length: data.nRanked }, (_, k) => k);
+  const fittedModel = data.loadings && data.nSelected ? {
+    size: data.nSelected, members: ranks.filter((k) => data.selected[k]), nComponents: data.nComponents, loadings: data.loadings,
+    componentRatios: data.componentRatios, values: data.scores && data.scores.values, nAxes: data.scores ? data.scores.nAxes : 0,
+  } : null;
+  const models = data.sized.map((one) => ({ ...one, members: ranks.slice(0, one.size) }));
+  for (const one of [fittedModel, ...models]) {
+    if (!one) continue;
+    one.place = new Map(one.members.map((k, i) => [k, i]));
+    one.loading = (j, k) => (one.place.has(k) ? one.loadings[j * one.members.length + one.place.get(k)] : NaN);
+  }
+
+  // Loadings and scores: of the variables shown, or of the nearest size for which they were computed.
+  function modelShown() {
+    if (!fittedModel) return null;
+    if (state.fitted) return { ...fittedModel, exact: true };
+    const known = [...(data.isCut ? [fittedModel] : []), ...models];
+    if (!known.length) return { ...fittedModel, exact: false };
+    const distance = (one) => Math.abs(Math.log(one.size / state.size));
+    const nearest = known.reduce((best, one) => (distance(one) < distance(best) ? one : best));
+    return { ...nearest, exact: nearest.size === state.size };
+  }
+
+  // Relevant variables that a selected one represents, the strongest correlation first.
+  const groups = new Map();
+  ranks.forEach((k) => {
+    const by = data.representedBy[k];
+    if (by < 0 || data.selected[k] || data.roles[data.role[k]] === "noise") return;
+    if (!groups.has(by)) groups.set(by, []);
+    groups.get(by).push(k);
+  });
+  for (const members of groups.values()) members.sort((a, b) => Math.abs(data.correlation[b]) - Math.abs(data.correlation[a]) || a - b);
 
   // Least and most of every stretch, so that no peak is lost: about `budget` positions from `first` to before `last`.
   // The stretches are equally long, or on a logarithmic axis look so.
@@ -83,9 +127,10 @@ const report = (() => {
 
   const minus = (text) => text.replace("-", "−");
   const integer = (value) => value.toLocaleString("en-US");
-  const percent = (value) => `${(100 * value).toFixed(1)}%`;
+  const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)}%`;
+  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
   const decimals = (value, digits) =>
     Number.isNaN(value) ? "–" : minus(value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 
-  return { data, lowerBound, evidenceAt, explainedAt, loading, thin, plain, integer, percent, decimals };
+  return { data, state, isIn, share, shareAt, modelShown, groups, lowerBound, evidenceAt, explainedAt, thin, plain, integer, percent, signed, decimals };
 })();
