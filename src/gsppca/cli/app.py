@@ -14,9 +14,10 @@ from typing import Any
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from gsppca import __version__
+from gsppca.cli.arguments import spelled
 from gsppca.cli.compare import compare
 from gsppca.cli.demo import demo
-from gsppca.cli.errors import INTERRUPTED, TERMINATED, UsageError, one_line
+from gsppca.cli.errors import INTERRUPTED, TERMINATED, UsageError, for_terminal, one_line, with_command
 from gsppca.cli.fit import fit
 from gsppca.cli.info import info
 from gsppca.cli.options import typed
@@ -32,7 +33,7 @@ _EXAMPLES = """
 
 
 def _default_in_words(value: Any) -> Any:
-    """What a switch or a list is when nothing is said goes without saying."""
+    """Leave out the default of switches and lists in the help."""
     return value if value not in (False, 0, ()) else None
 
 
@@ -70,10 +71,11 @@ def run(arguments: Sequence[str]) -> int:
     """Parse, run, and turn whatever goes wrong into one line and an exit code."""
     loud = "--debug" in arguments
     typed.set(tuple(arguments))
+    bound = None
     try:
         with _termination_as_exit():
             _check_command(arguments)
-            command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+            command, bound, _ = app.parse_args(spelled(arguments), exit_on_error=False, print_error=False)
             loud = loud or _verbosity(bound) > 1
             result = command(*bound.args, **bound.kwargs)
             sys.stdout.flush()
@@ -92,12 +94,12 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if loud:
             traceback.print_exc()
-        return _fail(one_line(error), 1)
+        return _fail(with_command(error, arguments, bound), 1)
     return result if isinstance(result, int) else 0
 
 
 def _fail(line: str, code: int) -> int:
-    sys.stderr.write(f"gsppca: {line}\n")
+    sys.stderr.write(for_terminal(f"gsppca: {line}", sys.stderr) + "\n")
     return code
 
 

@@ -28,29 +28,31 @@ def compare(
 ) -> None:
     """Select variables with several methods, and compare what they find.
 
-    Shown are the number of variables (size), the share of the variance that the principal components of those hold
-    (variance), the mean overlap of the selections from random halves of the samples (stability), and the overlap with
-    the first method (overlap). Overlaps are Jaccard indices, from 0 to 1.
+    There are two tables: all methods at one small size, and each at its own. They show the share of the components of
+    all variables that the variables chosen on one half of the samples predict on the other half (share), how alike
+    the selections from halves are, corrected for chance (stability: 1 the same, 0 as random ones), the mean absolute
+    correlation of two selected variables (redundancy), and the overlap with the first method (Jaccard index). Beside
+    them stand random variables, and all variables.
 
     Parameters
     ----------
     file : path
         The table.
     n_components : int or "auto"
-        Dimension of the latent space, the same for all.
+        Dimension of the latent space; "auto" lets GSPPCA choose, and estimates it for the other methods.
     size : int, optional
-        Number of variables, the same for all; by default each method follows its own rule.
+        The common size; by default 20, or a quarter of the variables if these are fewer than 80.
     scale : bool
         Standardise the columns first.
     method : tuple of str
-        GSPPCA, GSPPCA-paper (the paper's procedure), SvnPCA, VsnPCA, ThresholdedPCA, VarianceRanking and PlainPCA are
-        the default; SPCA and SSPCA are often slower; can be given several times. "all" takes all.
+        gsppca-joint, gsppca-paper (the paper's procedure), svnpca, vsnpca, tpca and variance are the default; spca and
+        sspca are often slower; can be given several times. "all" takes all of these.
     halves : int
-        Random halves of the samples for the stability; 0 leaves it out.
+        Random halves of the samples, for share and stability; 0 leaves these out.
     seed : int
         For the halves.
     output : path, optional
-        CSV file for the comparison: a row per method.
+        CSV file for the comparison: a row per method and size.
     overwrite : bool
         Replace the file if it exists.
 
@@ -59,29 +61,31 @@ def compare(
     ::
 
         gsppca compare data.csv -d 10
-        gsppca compare data.csv --size 50 --method GSPPCA --method VarianceRanking
+        gsppca compare data.csv --size 50 --method gsppca-joint --method variance
         gsppca compare data.csv --halves 0 --json
     """
     from gsppca.cli.errors import UsageError
     from gsppca.cli.fit import check_size
-    from gsppca.cli.screen import Screen, figure
-    from gsppca.comparison import METHODS, SLOW, compare_methods
+    from gsppca.cli.screen import Screen, as_options, figure
+    from gsppca.comparison import SLOW, compare_methods
+    from gsppca.experiments.methods import method_names
     from gsppca.io import read_table
-    from gsppca.io.write import new_file, write_rows
+    from gsppca.io.write import check_output, new_file, write_rows
 
-    unknown = [name for name in method if name not in METHODS and method != ("all",)]
+    unknown = [name for name in method if name not in method_names() and ":" not in name and method != ("all",)]
     if unknown:
         raise UsageError(
-            f"--method {unknown[0]}: there is no such method. Choose from {', '.join(METHODS)}, or say all."
+            f"--method {unknown[0]}: there is no such method. Choose from {', '.join(method_names())}, or use all."
         )
     if isinstance(n_components, float) or (isinstance(n_components, str) and n_components != "auto"):
         raise UsageError(f"--n-components must be a positive integer or 'auto', got {n_components!r}.")
     if reading.missing == "impute":
         raise UsageError(
-            "--missing impute is for fit and transform: the other methods know no missing values. Say mean."
+            "--missing impute is for fit and transform: the other methods know no missing values. Use --missing mean."
         )
     screen = Screen(talk)
-    head = ["method", "size", "variance", "stability", "overlap", "seconds"]
+    check_output(output, overwrite)
+    head = ["method", "size", "share", "stability", "redundancy", "overlap", "seconds"]
     with screen.working():
         table = read_table(file, reading)
         check_size(table)
@@ -94,23 +98,27 @@ def compare(
             n_subsamples=halves,
             random_state=seed,
         )
-        rows = [[c.method, c.size, c.explained_variance, c.stability, c.overlap, c.seconds] for c in compared]
+        rows = [[c.method, c.size, c.share, c.stability, c.redundancy, c.overlap, c.seconds] for c in compared]
         if output is not None:
             with new_file(output, overwrite) as temporary:
-                write_rows(temporary, head, rows)
-    screen.line(f"{table.path}: {table.shape[0]} samples, {table.shape[1]} variables\n")
-    screen.table(head, [[row[0], row[1], *(figure(value, ".3f") for value in row[2:])] for row in rows])
-    for one in compared:
-        if one.note:
-            screen.line(f"\n{one.method}: {one.note}")
+                write_rows(temporary, ["at", *head], [[c.at, *row] for c, row in zip(compared, rows, strict=True)])
+    screen.line(f"{table.path}: {table.shape[0]} samples, {table.shape[1]} variables")
+    for at, title in (("common", f"All at {compared[0].size} variables"), ("own", "Each at its own size")):
+        screen.line(f"\n{title}\n")
+        shown = [row for row, c in zip(rows, compared, strict=True) if c.at == at]
+        screen.table(head, [[row[0], row[1], *(figure(value, ".3f") for value in row[2:])] for row in shown])
+    screen.line("\nshare: predicted on the half of the samples that was not used to choose")
+    for note in dict.fromkeys(f"{c.method}: {as_options(c.note)}" for c in compared if c.note and c.at == "own"):
+        screen.paragraph(note, indent=2)
     if not method:
-        screen.line(f"\n{' and '.join(SLOW)}, which are often slower, were left out; for all, say --method all")
+        screen.paragraph(f"{' and '.join(SLOW)}, often slower, were left out; for all: --method all")
     names = table.names
     screen.result(
         {
             "file": str(table.path),
             "methods": [
-                dict(zip(head, row, strict=True))
+                {"at": one.at}
+                | dict(zip(head, row, strict=True))
                 | {"note": one.note, "selected": [names[i] for i in one.support.nonzero()[0].tolist()]}
                 for row, one in zip(rows, compared, strict=True)
             ],

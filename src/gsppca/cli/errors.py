@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
+from collections.abc import Sequence
+from inspect import BoundArguments
+from typing import Any
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shells have it
 
@@ -11,10 +16,10 @@ OPTIONS = {
     "n_features_to_select": "--size",
     "n_components": "--n-components",
     "n_subsamples": "--halves",
-    "noise_variance": "--noise-variance",
     "random_state": "--seed",
-    "ranking": "--ranking",
-    "evidence": "--evidence",
+    "method": "--method",
+    "include": "--include",
+    "exclude": "--exclude",
     "scale": "--scale",
 }
 
@@ -40,6 +45,43 @@ def one_line(error: BaseException) -> str:
     if type(error).__module__.startswith("cyclopts"):
         return _flat(error)
     return f"this should not happen ({type(error).__name__}: {_flat(error)}). Run again with --debug, and report it."
+
+
+def with_command(error: BaseException, arguments: Sequence[str], bound: BoundArguments | None) -> str:
+    """Put an error in one line, followed by the whole command that reads the file, if options are what is missing."""
+    from gsppca.cli.arguments import corrected
+    from gsppca.io.table import FixableError, TableError
+
+    given = {} if bound is None else bound.arguments
+    if not isinstance(error, FixableError) or "file" not in given or arguments[0] == "transform":
+        return one_line(error)
+    from gsppca.io import survey_file
+
+    try:
+        survey = survey_file(given["file"], given.get("reading"))
+    except (TableError, OSError):
+        return one_line(error)
+    # Other methods than ours know no missing values.
+    known = {"impute": "mean"} if arguments[0] == "compare" else {}
+    words = [known.get(word, word) for word in survey.words]
+    hints = "".join(f"\n{hint.text}" for hint in survey.hints)
+    if not words:
+        return one_line(error)
+    return f"{error.fact}{hints}\nThis command reads the file as it is:\n  {corrected(arguments, words)}"
+
+
+def for_terminal(text: str, stream: Any, indent: int = 0) -> str:
+    """Break lines between words on a terminal; commands, which are indented by two spaces, stay in one piece."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines = [
+        line
+        if line.startswith("  ")
+        else textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    ]
+    return "\n".join(lines)
 
 
 def in_options(message: str) -> str:

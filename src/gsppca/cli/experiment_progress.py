@@ -1,4 +1,4 @@
-"""A progress bar for experiments: what is told to `gsppca.progress`, shown by rich."""
+"""A progress bar for experiments: the events of `gsppca.progress`, shown by rich."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from gsppca.progress import Event, listening
 
-PREFIX = "experiment "  # steps of the runner; the methods inside a run tell theirs too
+PREFIX = "experiment "  # steps of the runner; the methods inside a run have events of their own
 
 
 @contextmanager
@@ -21,12 +21,12 @@ def shown_progress() -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         tasks: dict[str, int] = {}
 
-        def hear(event: Event) -> None:
+        def update(event: Event) -> None:
             if not event.step.startswith(PREFIX):
                 return
             if event.step not in tasks:
                 tasks[event.step] = bar.add_task(event.step.removeprefix(PREFIX), total=event.total)
             bar.update(tasks[event.step], completed=event.done, total=event.total)  # type: ignore[arg-type]
 
-        with listening(hear):
+        with listening(update):
             yield lambda text: console.print(text, soft_wrap=True)

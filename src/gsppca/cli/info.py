@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gsppca.io import Survey
 
 _SHOWN = 4
+_LONGEST = 16  # name that is shown whole
 
 
 def info(
@@ -26,8 +27,8 @@ def info(
 ) -> None:
     """Say what is in a file before anything is fitted, and which command fits it.
 
-    Shape, header, names of the rows, columns of text, missing values, constant columns, and whether the columns look to
-    have different units.
+    Shape, header, names of the rows, columns of text, missing values, constant columns; whether rows look like
+    variables, numbers like raw counts, a column like a label, and columns like measurements in different units.
 
     Parameters
     ----------
@@ -40,6 +41,8 @@ def info(
 
         gsppca info data.csv
         gsppca info cells.h5ad --layer counts
+        gsppca info genes.tsv.gz --transpose auto
+        gzip -dc data.csv.gz | gsppca info -
         gsppca info data.csv --json
     """
     from gsppca.cli.screen import Screen
@@ -49,7 +52,7 @@ def info(
     with screen.working():
         survey = survey_file(file, reading)
     for name, value in _lines(survey):
-        screen.line(f"{name:<12}{value}")
+        screen.field(name, value)
     screen.line(f"\nTo fit it:\n  {survey.command}")
     screen.result(_document(survey))
 
@@ -57,7 +60,13 @@ def info(
 def _lines(survey: Survey) -> list[tuple[str, str]]:
     table = survey.table
     n, p = table.shape
-    lines = [("file", f"{table.path} ({table.format})"), ("shape", f"{n} samples (rows) x {p} variables (columns)")]
+    lines = [("file", f"{table.path} ({table.format})")]
+    lines += [("attention" if i == 0 else "", hint.text) for i, hint in enumerate(survey.hints)]
+    if survey.rows_and_columns is None:
+        lines.append(("shape", f"{n} samples (rows) x {p} variables (columns)"))
+    else:
+        height, width = survey.rows_and_columns
+        lines.append(("shape", f"{height} rows x {width} columns; with --transpose {n} samples x {p} variables:"))
     lines.append(("numbers", f"{table.data.dtype}, {_megabytes(table.data)}, {survey.density:.1%} not zero"))
     lines.append(("variables", _some(table.feature_names, "no names; they are called x0, x1, ...")))
     lines.append(("samples", _some(table.sample_names, "no names")))
@@ -73,11 +82,11 @@ def _lines(survey: Survey) -> list[tuple[str, str]]:
     constant = f"{count(len(survey.constant_columns), 'column')}, never selected: {_some(survey.constant_columns, '')}"
     lines.append(("constant", constant if survey.constant_columns else "no column"))
     low, middle, high = survey.spread
-    verdict = (
-        "some columns outweigh the others: --scale if their units differ"
-        if survey.is_uneven
-        else "even enough to compare as they are"
-    )
+    verdict = "even enough to compare as they are"
+    if survey.is_raw:
+        verdict = "before logarithms: see above"
+    elif survey.is_uneven:
+        verdict = "some columns outweigh the others: --scale if their units differ"
     lines.append(("spread", f"standard deviations from {low:.3g} to {high:.3g}, half of them below {middle:.3g}"))
     lines.append(("", verdict))
     return lines
@@ -86,8 +95,17 @@ def _lines(survey: Survey) -> list[tuple[str, str]]:
 def _some(names: Sequence[str] | None, otherwise: str) -> str:
     if names is None:
         return otherwise
-    shown = ", ".join(name if len(name) <= 16 else name[:15] + "…" for name in names[:_SHOWN])
+    some = list(names[:_SHOWN])
+    if max(map(len, some), default=0) > _LONGEST and len({name.rpartition("/")[0] for name in some}) == 1:
+        some = [name.rpartition("/")[2] for name in some]  # files of one folder
+    shown = ", ".join(_short(name) for name in some)
     return shown if len(names) <= _SHOWN else f"{shown}, ... ({len(names)})"
+
+
+def _short(name: str) -> str:
+    """A long name cut off; quotation marks for one with a comma."""
+    name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return repr(name) if "," in name else name
 
 
 def _megabytes(data: Any) -> str:
@@ -115,5 +133,6 @@ def _document(survey: Survey) -> dict[str, Any]:
         "constant_columns": survey.constant_columns,
         "spread": list(survey.spread),
         "notes": list(table.notes),
+        "hints": [hint.text for hint in survey.hints],
         "command": survey.command,
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -40,6 +41,23 @@ def _convert(_kind: Any, tokens: Sequence[Any]) -> int | float | str:
     return number_or_word(tokens[0].value)
 
 
+def names_of(given: Sequence[str]) -> list[str] | None:
+    """Names of variables as they were typed, and those in files (@FILE, one name a line); None if there are none."""
+    names: list[str] = []
+    for text in given:
+        if not text.startswith("@"):
+            names.append(text)
+            continue
+        try:
+            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{text[1:]}: the list of names cannot be read ({error}). Give one name a line."
+            ) from error
+        names += [line.strip() for line in lines if line.strip()]
+    return names or None
+
+
 Value = Annotated[int | float | str, Parameter(converter=_convert, n_tokens=1)]
 
 
@@ -50,60 +68,61 @@ class ModelOptions:
     Parameters
     ----------
     n_components : int or "auto"
-        Dimension d of the latent space; "auto" counts the eigenvalues that noise alone would not reach.
+        Dimension d of the latent space; "auto" lets the method choose.
     size : int, float or str
-        How many variables to select: a rule ("evidence", "fdr" or "r2"), a number, or a fraction below 1.
+        Which variables to select: "auto" (the relevant ones, or their core where these are most), "relevant", "core",
+        "fdr", "r2", a number, or a fraction below 1.
+    method : str
+        How variables are ranked and judged: by what they share ("joint"), or as in the paper ("paper").
+    include : tuple of str
+        A variable that must be selected; can be given several times, or as a file of names: @panel.txt.
+    exclude : tuple of str
+        A variable that must not be selected; can be given several times, or as a file of names: @controls.txt.
     scale : bool
         Standardise the columns: for columns in different units.
-    ranking : str, optional
-        How variables are ranked: "noise-path", or "vem" as in the paper.
-    evidence : str, optional
-        Which evidence is maximised: "joint" (the default), "noiseless", which is the paper's procedure, or "noisy".
-    noise_variance : float or str, optional
-        Variance of the variables that are not selected: "profile" (one for all) or "own" (one for each); with another
-        evidence than "joint" also "median", "ml", "bias_corrected", or a number.
     seed : int, optional
         For the random steps, where there are any.
     set : tuple of str
-        Any other parameter of the class GSPPCA, such as scale=ranking or max_iter=200; can be given several times.
+        Any other parameter of the class GSPPCA, its method or rule, such as robust=true, method__tol=1e-8 or
+        n_features_to_select__share=0.8; can be given several times.
     """
 
     n_components: Annotated[Value, Parameter(name=["--n-components", "-d"], metavar="INT|auto")] = "auto"
-    size: Annotated[Value, Parameter(metavar="NUMBER|RULE")] = "evidence"
+    size: Annotated[Value, Parameter(metavar="NUMBER|RULE")] = "auto"
+    method: Literal["joint", "paper"] = "joint"
+    include: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = ()
+    exclude: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = ()
     scale: bool = False
-    ranking: str | None = None
-    evidence: str | None = None
-    noise_variance: Annotated[Value | None, Parameter(metavar="NUMBER|RULE")] = None
     seed: int | None = None
     set: Annotated[tuple[str, ...], Parameter(metavar="NAME=VALUE")] = ()
 
     def parameters(self) -> dict[str, Any]:
-        """Parameters of `GSPPCA`, those that were said; defaults and checks are the library's."""
+        """Parameters of `GSPPCA`, those that were given; defaults and checks are the library's."""
         named = {
             "n_components": self.n_components,
             "n_features_to_select": self.size,
+            "method": self.method,
+            "include": names_of(self.include),
+            "exclude": names_of(self.exclude),
             "scale": self.scale,
-            "ranking": self.ranking,
-            "evidence": self.evidence,
-            "noise_variance": self.noise_variance,
             "random_state": self.seed,
         }
         chosen = {name: value for name, value in named.items() if value is not None}
         for text in self.set:
             name, equals, value = text.partition("=")
             if not equals:
-                raise UsageError(f"--set must be NAME=VALUE, got {text!r}. For example --set max_iter=200.")
+                raise UsageError(f"--set must be NAME=VALUE, got {text!r}. For example --set method__tol=1e-8.")
             chosen[name] = {"true": True, "false": False}.get(value.lower(), number_or_word(value))
         return chosen
 
     def model(self) -> GSPPCA:
         """Make the model, and refuse parameters that no data could make right: before a large file is read."""
         from gsppca import GSPPCA
-        from gsppca.settings import resolved_settings
+        from gsppca.procedure import plan_of
 
         try:
             model = GSPPCA().set_params(**self.parameters())
-            resolved_settings(model)
+            plan_of(model)
         except ValueError as error:
             raise UsageError(in_options(str(error))) from error
         return model
@@ -118,9 +137,9 @@ class Talk:
     json : bool
         Print the result as JSON, for programs.
     quiet : bool
-        Say nothing but errors.
+        Only print errors.
     verbose : int
-        Say more: each step and its time. Twice, the traceback of an error too.
+        Print each step and its time. Twice, the traceback of an error too.
     debug : bool
         Show the traceback of an error.
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import textwrap
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,11 +13,14 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from gsppca.cli.options import Talk
+from gsppca.cli.arguments import corrected
+from gsppca.cli.errors import for_terminal
+from gsppca.cli.options import Talk, typed
+from gsppca.exceptions import MostVariablesWarning
 from gsppca.progress import Event, listening
 
 
@@ -46,6 +51,16 @@ class Screen:
         if self.is_human:
             self.out.print(printable(text), soft_wrap=True)  # a command is to be copied in one piece
 
+    def field(self, name: str, value: str) -> None:
+        """Show a line of the result that begins with its name."""
+        shown = for_terminal(f"{name or '-':<12}{value}", self.out.file, indent=12)
+        self.line(shown if name else " " + shown[1:])
+
+    def paragraph(self, text: str, indent: int = 0) -> None:
+        """Show a sentence of the result, wrapped between words at the width of the terminal."""
+        if self.is_human:
+            self.out.print(wrapped(printable(text), self.out.width, indent), soft_wrap=True)
+
     def note(self, text: str) -> None:
         """Tell the user about the run, if more is to be said."""
         if self.talk.verbose and not self.talk.quiet:
@@ -56,23 +71,40 @@ class Screen:
         if not self.is_human:
             return
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for i, name in enumerate(head):
+        cells = [[printable(figure(value)) for value in row] for row in rows]
+        natural = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(head)]
+        for i, (name, width) in enumerate(zip(head, _shrunken(natural, self.out.width), strict=True)):
             numeric = all(_is_figure(row[i]) for row in rows)
-            table.add_column(name, justify="right" if numeric else "left", overflow="ellipsis", no_wrap=True)
-        for row in rows:
-            table.add_row(*(Text(printable(figure(value))) for value in row))
+            table.add_column(
+                name, justify="right" if numeric else "left", overflow="ellipsis", no_wrap=True, width=width
+            )
+        for row in cells:
+            table.add_row(*map(Text, row))
         self.out.print(table)
 
     def result(self, document: dict[str, Any]) -> None:
         """Show the result as JSON, if that was asked for."""
         if self.talk.json:
-            content = json.dumps(finite({**document, "warnings": self.warnings}), indent=1, allow_nan=False)
-            self.out.file.write(content + "\n")
+            self.out.file.write(json_lines(finite({**document, "warnings": self.warnings})))
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Show progress on a terminal, and warnings as lines afterwards."""
-        with warnings.catch_warnings(record=True) as caught, ExitStack() as stack:
+        """Show progress on a terminal, and warnings: at once if they propose a command, otherwise afterwards."""
+        later: list[str] = []
+
+        def heed(message: Warning | str, category: type[Warning], *_place: Any, **_options: Any) -> None:
+            # A first proposal, such as to turn the table round, makes the next one pointless.
+            first = not any("\n  gsppca " in earlier for earlier in self.warnings)
+            warning, message = message, with_command(message, if_rules=first)
+            if issubclass(category, UserWarning) and message not in self.warnings:
+                self.warnings.append(message)
+                if hasattr(warning, "words"):
+                    self._warn(message)
+                else:
+                    later.append(message)
+
+        with warnings.catch_warnings(), ExitStack() as stack:
+            warnings.showwarning = heed
             warnings.simplefilter("always", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             bars, listener = None, None
@@ -84,12 +116,25 @@ class Screen:
             yield
             if listener is not None:
                 listener.close()
-        for warning in caught:
-            if issubclass(warning.category, UserWarning):
-                self.warnings.append(" ".join(str(warning.message).split()))
+        for message in later:
+            self._warn(message)
+
+    def _warn(self, message: str) -> None:
         if not self.talk.quiet:
-            for message in dict.fromkeys(self.warnings):
-                self.err.print(f"warning: {printable(message)}", soft_wrap=True)
+            self.err.print(for_terminal(f"warning: {printable(message)}", self.err.file, indent=2), soft_wrap=True)
+
+
+def with_command(warning: Warning | str, *, if_rules: bool = True) -> str:
+    """A warning in one line, and below it the whole command that it proposes, if it does.
+
+    With `if_rules` that may be another rule of selection too.
+    """
+    text = as_options(" ".join(str(warning).split()))
+    arguments, words = typed.get(), getattr(warning, "words", ())
+    if if_rules and isinstance(warning, MostVariablesWarning) and arguments[:1] == ("fit",):
+        place = arguments.index("--size") if "--size" in arguments else len(arguments)
+        arguments, words = (*arguments[:place], *arguments[place + 2 :]), ("--size", "relevant")
+    return f"{text}\n  {corrected(arguments, words, has_written=True)}" if words else text
 
 
 class _Listener:
@@ -133,15 +178,38 @@ def _bars(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}", table_column=Column(no_wrap=True), markup=False),
-        BarColumn(bar_width=16),
+        BarColumn(bar_width=8),
         TextColumn(
             "{task.fields[detail]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"), markup=False
         ),
+        TimeElapsedColumn(),  # moves while a slow step is silent
         console=console,
         transient=True,
         expand=True,
         refresh_per_second=8,
     )
+
+
+def _shrunken(widths: Sequence[int], room: int, gap: int = 2) -> list[int]:
+    """Widths of columns that fit: the widest ones give way."""
+    kept = list(widths)
+    while sum(kept) + gap * (len(kept) - 1) > room and max(kept, default=0) > 8:
+        kept[kept.index(max(kept))] -= 1
+    return kept
+
+
+def wrapped(text: str, width: int, indent: int = 0) -> str:
+    """Break a text between words; an option stays beside its value, and no long word is cut."""
+    kept = re.sub(r"(--?[a-z][\w-]*) (?=[^\s-])", "\\1\N{NO-BREAK SPACE}", text)
+    lines = textwrap.wrap(
+        kept, max(width, 40), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def as_options(message: str) -> str:
+    """A warning of the library for users of the command line: options instead of parameters."""
+    return re.sub(r"n_features_to_select='(\w+)' \(--size \1\)", r"--size \1", message)
 
 
 def printable(text: str) -> str:
@@ -150,7 +218,9 @@ def printable(text: str) -> str:
 
 
 def _is_figure(value: Any) -> bool:
-    return not isinstance(value, str) or value.lstrip("-").replace(".", "", 1).isdecimal() or value in ("", "-")
+    if not isinstance(value, str):
+        return True
+    return value in ("", "-") or value.lstrip("-").rstrip("%").replace(".", "", 1).isdecimal()
 
 
 def figure(value: Any, form: str = ".4g") -> str:
@@ -160,6 +230,18 @@ def figure(value: Any, form: str = ".4g") -> str:
     if isinstance(value, float):
         return "-" if math.isnan(value) else f"{value:{form}}" if abs(value) < 1e5 else f"{value:.0f}"
     return str(value)
+
+
+def json_lines(document: dict[str, Any]) -> str:
+    """JSON with a line for each entry, and for each row of a table: to be read and searched, and not too long."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return "[\n  " + ",\n  ".join(json.dumps(row, allow_nan=False) for row in value) + "\n ]"
+        return json.dumps(value, allow_nan=False)
+
+    entries = (f" {json.dumps(key)}: {shown(value)}" for key, value in document.items())
+    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 def finite(value: Any) -> Any:

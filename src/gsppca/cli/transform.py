@@ -13,7 +13,6 @@ from gsppca.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from gsppca import GSPPCA
-    from gsppca.io import Table
 
 
 def transform(
@@ -28,8 +27,9 @@ def transform(
 ) -> None:
     """Project new samples on the components of a fitted model.
 
-    Columns are found by their names, in any order; further ones are ignored. Variables that were not selected
-    need not be there.
+    Columns are found by their names, in any order; others are ignored, whatever they hold. Variables that were not
+    selected need not be there. The file is read as that of the fit was (label, names of the samples, --transpose,
+    --log, --na, --missing), unless options say otherwise.
 
     Parameters
     ----------
@@ -52,17 +52,18 @@ def transform(
     """
     from gsppca import load
     from gsppca.cli.errors import UsageError
+    from gsppca.cli.new_samples import read_samples
     from gsppca.cli.screen import Screen
-    from gsppca.io import read_table
-    from gsppca.io.write import new_file, score_rows, write_rows
+    from gsppca.io.write import check_output, new_file, score_rows, write_rows
 
     screen = Screen(talk)
+    check_output(output, overwrite)
     fitted: Any = load(model)
     if not hasattr(fitted, "components_"):
         raise UsageError(f"{model} is a {type(fitted).__name__}, which has no components. Give a model of gsppca fit.")
     with screen.working():
-        table = read_table(file, reading)
-        scores = scores_of(fitted, aligned(fitted, table))
+        table = read_samples(fitted, file, reading)
+        scores = scores_of(fitted, table.data)
         head, rows = score_rows(fitted, scores, table.sample_names, table.labels)
         if output is not None:
             with new_file(output, overwrite) as temporary:
@@ -83,35 +84,3 @@ def scores_of(model: GSPPCA, data: Any) -> Any:
         # The names have been compared here; scikit-learn sees an array without any.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return model.transform(data)
-
-
-def aligned(model: GSPPCA, table: Table) -> Any:
-    """The columns of a table in the order of the model."""
-    import numpy as np
-    from scipy.sparse import issparse
-
-    from gsppca.io import TableError
-
-    names = getattr(model, "feature_names_in_", None)
-    width = model.n_features_in_
-    if names is None or table.feature_names is None:
-        if table.shape[1] != width:
-            raise TableError(
-                f"{table.path}: {table.shape[1]} columns, but the model has {width}. Without names both must be alike."
-            )
-        return table.data
-    if list(names) == list(table.feature_names):
-        return table.data
-    place = {name: i for i, name in enumerate(table.feature_names)}
-    absent = [name for name, selected in zip(names, model.support_, strict=True) if selected and name not in place]
-    if absent:
-        raise TableError(
-            f"{table.path}: no column {absent[0]!r}, which the model selected ({len(absent)} such). Add it, or check "
-            "that the file is of the same kind."
-        )
-    data = table.data.tocsc() if issparse(table.data) else table.data
-    result = np.tile(model.mean_.astype(data.dtype), (table.shape[0], 1))
-    for k in np.flatnonzero(model.support_):
-        column = data[:, [place[names[k]]]]
-        result[:, k] = (column.toarray() if issparse(column) else column)[:, 0]
-    return result
