@@ -9,7 +9,7 @@
 | `VarianceRanking` | Johnstone & Lu 2009 | variance above the median by a margin |
 | `PlainPCA` | PCA | keeps all |
 
-All take `n_features_to_select` as an exact number too. They never use `gsppca.core`.
+All take `n_features_to_select` as an exact number too. They never use our numerics.
 """
 
 from gsppca.baselines.base import Baseline

@@ -140,23 +140,11 @@ def adopt(methods: Sequence[Method]) -> None:
 
 
 def paper_procedure(n_components: int, size: int | None, seed: int, **changes: Any) -> Any:
-    """GSPPCA as the paper has it, every choice spelled out: the defaults of `GSPPCA` may differ."""
-    from gsppca import GSPPCA
+    """GSPPCA as the paper has it; `changes` are parameters of `Paper`."""
+    from gsppca import GSPPCA, Paper
 
-    arguments: dict[str, Any] = {
-        "n_features_to_select": "evidence" if size is None else size,
-        "ranking": "vem",
-        "evidence": "noiseless",
-        "noise_variance": "median",
-        "size_prior": "uniform",
-        "init": "svd",
-        "slab_rate": "grid",
-        "scale": False,
-        "max_iter": 1000,
-        "tol": 1e-6,
-        "random_state": seed,
-    }
-    return GSPPCA(n_components, **(arguments | changes))
+    wanted: Any = "auto" if size is None else size
+    return GSPPCA(n_components, method=Paper(**changes), n_features_to_select=wanted, random_state=seed)
 
 
 def own_procedure(**arguments: Any) -> Factory:
@@ -187,7 +175,7 @@ def _baseline(class_name: str, n_components: int | None = None, **arguments: Any
 def _register_built_in() -> None:
     # The paper's SPCA and tPCA select with their first axis; with d axes they are "-d".
     register_method("gsppca-paper", paper_procedure, "GSPPCA", nested=True)
-    register_method("gsppca-joint", own_procedure(evidence="joint"), "GSPPCA, joint evidence")
+    register_method("gsppca-joint", own_procedure(), "GSPPCA, joint method")
     register_method("spca", _baseline("SPCA", n_components=1), "SPCA")
     register_method("spca-d", _baseline("SPCA"), "SPCA, d axes")
     register_method("sspca", _baseline("SSPCA"), "SSPCA")

@@ -8,17 +8,19 @@ from gsppca.experiments.spec import Experiment
 
 # Imported when asked for: listing experiments must not load what runs them.
 _LOCATIONS: dict[str, str] = {
-    "introductory": "gsppca.experiments.introductory:Introductory",
-    "noise-range": "gsppca.experiments.noise_range:NoiseRange",
-    "model-selection-gaussian": "gsppca.experiments.model_selection:ModelSelectionGaussian",
-    "model-selection-laplacian": "gsppca.experiments.model_selection:ModelSelectionLaplacian",
-    "explained-variance": "gsppca.experiments.explained_variance:ExplainedVariance",
-    "digits": "gsppca.experiments.digits:Digits",
-    "denoising": "gsppca.experiments.denoising:Denoising",
-    "pathways": "gsppca.experiments.pathways:Pathways",
-    "gene-evidence": "gsppca.experiments.gene_evidence:GeneEvidence",
-    "standardised": "gsppca.experiments.standardised:Standardised",
-    "selection-quality": "gsppca.experiments.selection_quality:SelectionQuality",
+    "starts": "gsppca.experiments.paper.starts:Starts",
+    "introductory": "gsppca.experiments.paper.introductory:Introductory",
+    "noise-range": "gsppca.experiments.paper.noise_range:NoiseRange",
+    "model-selection-gaussian": "gsppca.experiments.paper.model_selection:ModelSelectionGaussian",
+    "model-selection-laplacian": "gsppca.experiments.paper.model_selection:ModelSelectionLaplacian",
+    "explained-variance": "gsppca.experiments.paper.explained_variance:ExplainedVariance",
+    "digits": "gsppca.experiments.paper.digits:Digits",
+    "denoising": "gsppca.experiments.paper.denoising:Denoising",
+    "pathways": "gsppca.experiments.paper.pathways:Pathways",
+    "gene-evidence": "gsppca.experiments.paper.gene_evidence:GeneEvidence",
+    "standardised": "gsppca.experiments.beyond.standardised:Standardised",
+    "selection-quality": "gsppca.experiments.beyond.selection_quality:SelectionQuality",
+    "real-data": "gsppca.experiments.beyond.real_data:RealData",
 }
 _REGISTERED: dict[str, Experiment] = {}
 

@@ -12,6 +12,7 @@ Row = dict[str, Any]
 
 HOLDS = "holds"
 FAILS = "does not hold"
+TIE = "tie"
 UNTESTABLE = "not testable here"
 
 
@@ -82,7 +83,7 @@ class Claim:
     text : str
         What the paper says.
     verdict : str
-        "holds", "does not hold" or "not testable here".
+        "holds", "does not hold", "tie" (the data do not tell) or "not testable here".
     why : str
         The reason, with the test that was applied.
     ours, paper : str

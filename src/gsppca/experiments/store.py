@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from gsppca._atomic import write_file
 from gsppca.experiments.spec import Experiment, Row, RunSpec
 
 # What the runner adds to the columns of an experiment.
@@ -119,9 +120,7 @@ class ResultsTable:
 
     def _rewrite(self, lines: list[list[str]]) -> None:
         """Replace the file, in one step."""
-        temporary = self.path.with_suffix(".csv.part")
-        temporary.write_text(_csv([self.columns]) + _csv(lines), encoding="utf-8", newline="")
-        os.replace(temporary, self.path)
+        write_file(self.path, (_csv([self.columns]) + _csv(lines)).encode())
 
 
 def _csv(lines: Sequence[Sequence[str]]) -> str:

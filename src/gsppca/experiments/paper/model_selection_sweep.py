@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gsppca.experiments.paper import printed
+from gsppca.experiments.paper.printed import printed
 from gsppca.experiments.spec import Table
 
-# Rows that tell settings apart. SSPCA's F-scores have a standard deviation of 20 points from data set to data set:
-# with the few of a sweep its row decides nothing, and is only shown.
-DECIDING = ("SPCA", "GSPPCA")
+DECIDING = ("SPCA", "GSPPCA")  # rows that tell settings apart; SSPCA is not swept
 
 
 def differences(rows: Any, place: str, names: dict[str, str]) -> Any:
-    """Mean absolute difference from each printed row per setting, and how many data sets SSPCA had.
+    """Mean absolute difference from each printed row per setting.
 
     Parameters
     ----------
@@ -29,7 +27,7 @@ def differences(rows: Any, place: str, names: dict[str, str]) -> Any:
     Returns
     -------
     DataFrame
-        Settings (diagonal, rho) in rows; a column per printed row, "deciding" and "sspca_runs".
+        Settings (diagonal, rho) in rows; a column per deciding row, and "deciding", their mean.
     """
     import pandas as pd
 
@@ -40,13 +38,12 @@ def differences(rows: Any, place: str, names: dict[str, str]) -> Any:
     found = {}
     for method, title in names.items():
         theirs = dict(zip(paper["n"], paper[title]["mean"], strict=True))
-        if method in means.index.get_level_values("method"):
+        if title in DECIDING and method in means.index.get_level_values("method"):
             part = means.xs(method, level="method").reset_index()
             away = (part.f_score - part.n.map(theirs)).abs()
             found[title] = away.groupby([part[name] for name in settings]).mean()
-    table = pd.DataFrame(found).reindex(columns=list(names.values())).sort_index()
-    runs = ours[ours.method == "sspca"].groupby(settings).seed.nunique()
-    return table.assign(deciding=table[list(DECIDING)].mean(axis=1, skipna=False), sspca_runs=runs)
+    table = pd.DataFrame(found).reindex(columns=list(DECIDING)).sort_index()
+    return table.assign(deciding=table.mean(axis=1, skipna=False))
 
 
 def sweep_table(rows: Any, place: str, names: dict[str, str]) -> list[Table]:
@@ -56,11 +53,10 @@ def sweep_table(rows: Any, place: str, names: dict[str, str]) -> list[Table]:
         return []
     best, lines = found.deciding.idxmin(), []
     for (diagonal, rho), row in found.iterrows():
-        runs = "" if np.isnan(row.sspca_runs) else f"{row.SSPCA:.1f} ({row.sspca_runs:.0f} data sets)"
         numbers = [_text(row[title]) for title in (*DECIDING, "deciding")]
         closest = "closest" if (diagonal, rho) == best else ""
-        lines.append([f"{diagonal:g}", f"{rho:g}", *numbers, closest, runs])
-    columns = ["diagonal", "rho", *(f"{title} row" for title in DECIDING), "mean of both", "", "SSPCA row"]
+        lines.append([f"{diagonal:g}", f"{rho:g}", *numbers, closest])
+    columns = ["diagonal", "rho", *(f"{title} row" for title in DECIDING), "mean of both", ""]
     return [Table("Sweep: mean absolute difference from the printed means, F-score × 100", columns, lines)]
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gsppca.experiments.denoising_views import DenoisingViews
 from gsppca.experiments.methods import column_order, paper_procedure
+from gsppca.experiments.paper.denoising_views import DenoisingViews
 from gsppca.experiments.spec import Plan, Row, RunSpec
 
 N_TRAIN, N_TEST, DIMENSION, NOISE_SD = 100, 50, 10, 0.2
 # How the training signals differ, and whether their coefficients are centred: the paper does not say.
 CASES = {"identical": (0.0, True), "uncentred": (0.0, False), "varying": (0.3, True)}
-METHODS = ("none", "wavelet-soft", "wavelet-hard", "pca", "tpca", "spca", "gsppca-paper")
+METHODS = ("clean", "none", "wavelet-soft", "wavelet-hard", "pca", "tpca", "spca", "gsppca-paper")
 
 
 class Denoising(DenoisingViews):
@@ -46,6 +46,8 @@ class Denoising(DenoisingViews):
         seen, clean = (wavelet_coefficients(signals, test.wavelet) for signals in (test.noisy, test.clean))
         learnt = wavelet_coefficients(train.noisy, train.wavelet).details
         order = column_order(learnt.shape[1], spec.seed)
+        if spec["method"] == "clean":  # the signal itself, for the figure
+            seen = clean
         details, selected, axes = denoise(spec["method"], learnt[:, order], seen.details[:, order], centred, spec.seed)
         restored = np.empty_like(details)
         restored[:, order] = details
@@ -68,7 +70,7 @@ class Denoising(DenoisingViews):
 def denoise(method: str, train: Any, test: Any, centred: bool, seed: int) -> tuple[Any, int, int]:
     """Denoised coefficients of the test signals, how many variables were used, and how many axes."""
     n_features = train.shape[1]
-    if method == "none":
+    if method in ("none", "clean"):
         return test, n_features, n_features
     if method.startswith("wavelet"):
         # Donoho and Johnstone's universal threshold, with the noise known.

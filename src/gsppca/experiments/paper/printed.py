@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def _numbers() -> dict[str, Any]:
-    text = files("gsppca.experiments").joinpath("paper_numbers.json").read_text(encoding="utf-8")
+    text = files("gsppca.experiments.paper").joinpath("paper_numbers.json").read_text(encoding="utf-8")
     numbers: dict[str, Any] = json.loads(text)
     return numbers
 

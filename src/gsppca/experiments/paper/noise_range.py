@@ -9,7 +9,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import label_of
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.simulated import OWN, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, RunSpec, Table, verdict
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import label_of
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.simulated import OWN, STANDARDISED, TRUE, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, Table, verdict
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import column_order, get_method
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.spec import Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHOD = "gsppca-paper"

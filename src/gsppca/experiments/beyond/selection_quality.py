@@ -1,4 +1,4 @@
-"""Which procedure to trust: the paper's, each new piece, all together, and every peer, over many kinds of data."""
+"""Which method to trust: the paper's, ours, and every peer, over many kinds of simulated data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from gsppca.experiments.drawing import colour, new_figure
 from gsppca.experiments.methods import get_method, label_of, own_procedure, register_method
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.simulated import OWN, RAW, STANDARDISED, TRUE, Cell, SimulatedGrid
 from gsppca.experiments.spec import Claim, Plan, Row, RunSpec, Table, verdict
 
@@ -15,16 +15,18 @@ SAMPLES = (40, 66, 100, 200)
 SSPCA_RUNS = 10
 WIDEST = 5000
 PAPER, NEW = "gsppca-paper", "gsppca-joint"
-PIECES = ("gsppca-noise-path", "gsppca-vem-joint", "gsppca-joint-plain", NEW, "gsppca-joint-robust", "gsppca-fdr")
+# The search that the joint method had before: its rows stand, its code is gone.
+PREVIOUS = "gsppca-joint-search"
+PIECES = (PREVIOUS, NEW, "gsppca-joint-robust", "gsppca-fdr")
 PEERS = ("sspca", "vsnpca", "svnpca", "spca", "tpca", "variance")
 
 
-register_method(
-    "gsppca-noise-path", own_procedure(ranking="noise-path", evidence="noiseless"), "noise path, paper's evidence"
-)
-register_method("gsppca-vem-joint", own_procedure(ranking="vem", evidence="joint", refine=False), "VEM, joint evidence")
-register_method("gsppca-joint-plain", own_procedure(evidence="joint", refine=False), "joint evidence, not refined")
-register_method("gsppca-joint-robust", own_procedure(evidence="joint", robust=True), "joint evidence, clipped")
+def _removed(n_components: int, size: int | None, seed: int) -> Any:
+    raise ValueError(f"{PREVIOUS} cannot be run again: the search it stands for was replaced.")
+
+
+register_method(PREVIOUS, _removed, "previous joint search")
+register_method("gsppca-joint-robust", own_procedure(robust=True), "joint method, always clipped")
 register_method("gsppca-fdr", own_procedure(n_features_to_select="fdr"), "noise path, FDR 10 %")
 
 
@@ -34,9 +36,7 @@ class SelectionQuality(SimulatedGrid):
     name = "selection-quality"
     title = "Beyond the paper: which procedure to trust"
     paper = "new"
-    question = (
-        "The paper's procedure, each new piece, all together, and all peers with their own rule and the true size."
-    )
+    question = "The paper's method, ours, and all peers with their own rule and the true size."
     parameters = ("data", "n", "p", "q", "d", "snr", "rho", "noise", "scale", "method", "size")
     values: ClassVar[tuple[str, ...]] = (*SimulatedGrid.values, "supported")
     notes = notes_of("selection-quality")
@@ -62,7 +62,7 @@ class SelectionQuality(SimulatedGrid):
 
     def methods(self, cell: Cell, plan: Plan) -> Sequence[tuple[str, str]]:
         """All by their own rule, and, where something is relevant, at the true size."""
-        own = [(name, OWN) for name in (PAPER, *PIECES, *PEERS)]
+        own = [(name, OWN) for name in (PAPER, *PIECES[1:], *PEERS)]
         true = [(name, TRUE) for name in (PAPER, NEW, *PEERS)] if cell["data"] != "noise-only" else []
         return [one for one in own + true if not (plan.quick and one[0] == "sspca")]
 
@@ -71,25 +71,26 @@ class SelectionQuality(SimulatedGrid):
         return plan.seeds(SSPCA_RUNS if method == "sspca" else self.n_runs, quick=1)
 
     def run(self, spec: RunSpec) -> list[Row]:
-        """Simulate, select, score; and whether the method vouches for its answer, if it can tell."""
+        """Simulate, select, score; and whether the method calls its answer supported, if it can tell."""
         import warnings
 
-        from gsppca import MostVariablesWarning, NoStructureWarning
+        from gsppca import MostVariablesWarning, NoStructureWarning, SmallSampleWarning
 
-        vouched: list[bool | None] = []
+        supported_runs: list[bool | None] = []
         method = get_method(spec["method"])
 
         class Watched:
             def select(self, X: Any, n_components: int, size: int | None, seed: int) -> Any:
                 support, model = method.select(X, n_components, size, seed)
-                vouched.append(getattr(model, "supported_", None))
+                supported_runs.append(getattr(model, "supported_", None))
                 return support, model
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoStructureWarning)
             warnings.simplefilter("ignore", MostVariablesWarning)
+            warnings.simplefilter("ignore", SmallSampleWarning)
             rows = self.rows_of(spec, Watched())
-        supported = vouched[0]
+        supported = supported_runs[0]
         return [row | {"supported": None if supported is None else int(supported)} for row in rows]
 
     @staticmethod
@@ -137,18 +138,18 @@ class SelectionQuality(SimulatedGrid):
             mine = own[own.method == method]
             if len(mine):
                 noise, other = mine[mine.data == "noise-only"], mine[mine.data != "noise-only"]
-                vouched = noise.supported.dropna()
+                supported_runs = noise.supported.dropna()
                 lines.append(
                     [
                         label_of(method),
                         f"{100 * (1 - other.precision).mean():.1f}",
                         f"{noise.n_selected.mean():.1f}",
-                        "" if vouched.empty else f"{100 * vouched.mean():.0f}",
+                        "" if supported_runs.empty else f"{100 * supported_runs.mean():.0f}",
                         f"{mine.seconds.median():.2f}",
                         f"{mine[mine.p == WIDEST].seconds.median():.2f}",
                     ]
                 )
-        columns = ["method", "false among selected, %", "selected from noise", "noise vouched for, % of runs"]
+        columns = ["method", "false among selected, %", "selected from noise", "noise called supported, % of runs"]
         columns += ["seconds, median", f"at p = {WIDEST}"]
         return Table("False discoveries, and time (one core, several runs at once)", columns, lines)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gsppca.experiments.drawing import new_figure
 from gsppca.experiments.methods import get_method, label_of
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.spec import Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 SAMPLE = "sample"  # not a method: one image of the data, and the ink of all

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.genes import DATA, DIMENSION, enrichment, load
 from gsppca.experiments.methods import get_method
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.genes import DATA, DIMENSION, enrichment, load
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.spec import UNTESTABLE, Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHOD = "gsppca-paper"

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from gsppca.experiments.drawing import colour, new_figure
-from gsppca.experiments.genes import DATA, DIMENSION, load
 from gsppca.experiments.methods import get_method, label_of
-from gsppca.experiments.paper import notes_of
+from gsppca.experiments.paper.genes import DATA, DIMENSION, load
+from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.spec import UNTESTABLE, Claim, Experiment, Plan, Row, RunSpec, Table, verdict
 
 METHODS = ("spca", "sspca", "gsppca-paper")
 SIZES = (50, 100, 200, 400, 700, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000)
 QUICK_SIZES = (100, 1000)
+GLOBAL = ("gsppca-paper", "sspca")
+MUCH, ALIKE = 1.0, 0.1  # points of explained variance: "much more", and what is no difference
 
 
 class ExplainedVariance(Experiment):
@@ -70,13 +72,17 @@ class ExplainedVariance(Experiment):
         """Sentences of section 3.4."""
         found, name = self.curves(rows), str(rows.data.iloc[0])
         inner = found[found.index < 0.95 * found.index.max()]  # with nearly all genes there is no choice left
-        ours, local = inner["gsppca-paper"], inner["spca"]
+        ours, gaps = inner["gsppca-paper"], {m: inner[m] - inner["spca"] for m in GLOBAL if m in inner}
         claims = [
             Claim(
-                f"The global method explains much more variance than SPCA ({name})",
-                verdict(bool((ours > local).all())),
-                "Asked: more variance at every size.",
-                f"{(ours - local).min():.1f} to {(ours - local).max():.1f} points more",
+                f"Both global methods explain much more variance than SPCA ({name})",
+                verdict(all(bool((gap > MUCH).all()) for gap in gaps.values())),
+                f"Asked of both, at every size under 95 % of the genes: more than {MUCH:g} point more. It is one data "
+                "set, so that there is no paired test.",
+                "; ".join(
+                    f"{label_of(m)} {g.min():+.1f} to {g.max():+.1f}, smallest at {g.idxmin()} genes"
+                    for m, g in gaps.items()
+                ),
                 "read off Figure 3",
             )
         ]
@@ -85,9 +91,11 @@ class ExplainedVariance(Experiment):
             claims.append(
                 Claim(
                     f"GSPPCA's genes retain significantly more variance than SSPCA's ({name})",
-                    verdict(bool((gap > 0).all())),
-                    "Asked: more variance at every size under 95 % of the genes.",
-                    f"{gap.min():+.2f} to {gap.max():+.2f} points; more at {(gap > 0).sum()} of {len(gap)} sizes",
+                    verdict(bool((gap > ALIKE).all())),
+                    f"Asked: more than {ALIKE:g} point more at every size under 95 % of the genes. It is one data set, "
+                    "so that there is no paired test.",
+                    f"{gap.min():+.2f} to {gap.max():+.2f} points; more at {(gap > ALIKE).sum()}, less at "
+                    f"{(gap < -ALIKE).sum()} of {len(gap)} sizes",
                     "read off Figure 3",
                 )
             )
