@@ -12,6 +12,7 @@ from benchmarks import (
     fit,
     memory,
     missing,
+    noise,
     path,
     recovery,
     scale,
@@ -19,7 +20,7 @@ from benchmarks import (
     tolerance,
 )
 
-MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, missing, dimension, scale)
+MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, noise, missing, dimension, scale)
 ALL = {module.__name__.split(".")[-1]: module for module in MODULES}
 
 

@@ -81,7 +81,7 @@ def parallel_analysis(X: np.ndarray) -> int:
 def ours(X: np.ndarray) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoStructureWarning)
-        return int(GSPPCA(evidence="joint").fit(X).n_latent_)
+        return int(GSPPCA().fit(X).n_latent_)
 
 
 RULES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tools import table, write
-from gsppca.core.knockoffs import draw_e_values, e_bh, knockoff_threshold, pair_statistics
 from gsppca.data.shadows import add_shadows
+from gsppca.rules.knockoffs import draw_e_values, e_bh, knockoff_threshold, pair_statistics
 
 RUNS = 40
 FDR, N_DRAWS = 0.1, 5

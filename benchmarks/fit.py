@@ -7,20 +7,20 @@ from sklearn.decomposition import PCA, MiniBatchSparsePCA
 
 from benchmarks.tools import gene_expression, side_by_side, table, write
 from gsppca import GSPPCA, evidence_path, relaxed_vem
-from gsppca.core.axes import principal_axes
-from gsppca.core.spectrum import leading_spectrum
+from gsppca.components.axes import principal_axes
 from gsppca.data import as_matrix
+from gsppca.linalg.spectrum import leading_spectrum
 
 
 def main() -> None:
     X, name = gene_expression()
     d = 10
-    model = GSPPCA(d, evidence="noiseless").fit(X)
+    model = GSPPCA(d, method="paper").fit(X)
     seconds = side_by_side(
         {
             "`PCA(10, svd_solver='arpack')`": lambda: PCA(d, svd_solver="arpack").fit(X),
             "`PCA(10, svd_solver='randomized')`": lambda: PCA(d, svd_solver="randomized").fit(X),
-            "`GSPPCA(10)`": lambda: GSPPCA(d, evidence="noiseless").fit(X),
+            "`GSPPCA(10)`": lambda: GSPPCA(d, method="paper").fit(X),
         },
         repeats=15,
     )

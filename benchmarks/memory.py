@@ -7,14 +7,14 @@ import tracemalloc
 import numpy as np
 
 from benchmarks.tools import gene_expression, table, write
-from gsppca import GSPPCA
+from gsppca import GSPPCA, Paper
 
 
 def peak(X: np.ndarray, d: int, **parameters: object) -> float:
     """Largest memory of numpy and Python during a fit, as a multiple of X, X not counted."""
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    GSPPCA(d, evidence="noiseless", max_iter=20, tol=1e-5, **parameters).fit(X)
+    GSPPCA(d, method=Paper(max_iter=20, tol=1e-5), **parameters).fit(X)
     highest = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
     return highest / X.nbytes

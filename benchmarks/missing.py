@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tools import table, write
-from gsppca import GSPPCA
-from gsppca.core.impute import impute
+from gsppca import GSPPCA, Paper
+from gsppca.components.imputation import impute
 from gsppca.datasets import make_model_selection, make_noise_range
 from gsppca.metrics import f_score
 
@@ -36,7 +36,7 @@ def main() -> None:
             means = np.where(missing, np.nanmean(holes, axis=0), data.X)
             fewer = data.X[: round((1 - SHARE) * len(data.X))]
             candidates = (data.X, fitted.inflated(), fitted.X, means, fewer)
-            supports = [GSPPCA(data.n_components, evidence="noiseless", tol=1e-5).fit(X).support_ for X in candidates]
+            supports = [GSPPCA(data.n_components, method=Paper(tol=1e-5)).fit(X).support_ for X in candidates]
             scores.append([100 * f_score(support, data.support) for support in supports])
         mean = np.mean(scores, axis=0)
         lost = np.diff(np.array(scores)[:, :2], axis=1).ravel()

@@ -118,7 +118,7 @@ def fit(X: Any, support: np.ndarray, **parameters: Any) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start, cpu = time.perf_counter(), cpu_time()
-        model = GSPPCA(D, evidence="noiseless", **parameters).fit(source)
+        model = GSPPCA(D, method="paper", **parameters).fit(source)
         seconds, cpu = time.perf_counter() - start, cpu_time() - cpu
     passes = 0 if blocks is None else blocks.n_passes
     first = float((model.ranking_[support] <= support.sum()).mean())

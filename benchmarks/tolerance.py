@@ -9,10 +9,10 @@ from scipy.stats import spearmanr
 
 from benchmarks.tools import gene_expression, table, write
 from gsppca import estimate_noise_variance, evidence_path, relaxed_vem
-from gsppca.core.ranking import rank_variables
 from gsppca.data import as_matrix
 from gsppca.datasets import make_introductory, make_model_selection, make_noise_range
 from gsppca.metrics import f_score
+from gsppca.rankings.order import rank_variables
 
 TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 TIGHT = 1e-10
