@@ -7,7 +7,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import needs
+from tests.tiers import slow_tests
+
 AUTHORS = Path(__file__).parent / "reference" / "authors"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--require",
+        action="append",
+        default=[],
+        choices=needs.KINDS,
+        help="fail, instead of skip, the tests for which this is missing",
+    )
+
+
+def pytest_configure(config):
+    needs.required.update(config.getoption("--require"))
+
+
+def pytest_collection_modifyitems(items):
+    slow = slow_tests()
+    for item in items:
+        if item.nodeid.split("[")[0] in slow:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=["intro", "one_axis", "tall", "wide"])

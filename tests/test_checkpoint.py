@@ -11,11 +11,12 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from gsppca import GSPPCA, GSPPCASelector
-from gsppca import checkpoint as checkpoint_module
+from gsppca import GSPPCA, GSPPCASelector, Paper
+from gsppca.rankings.vem import checkpoint as checkpoint_module
 
-NAMES = ["relevance_", "ranking_", "support_", "components_", "bounds_", "noise_variance_", "slab_rate_", "n_iter_"]
+NAMES = ["relevance_", "ranking_", "support_", "components_", "noise_variance_", "n_iter_"]
 
 
 class DiedError(Exception):
@@ -38,10 +39,20 @@ def die_after(monkeypatch, n_products):
     return count
 
 
-def same(one, other):
+def same(one, other, *, rounded=()):
+    """The same bits, except for what is named: there the last digits may differ."""
     for name in NAMES:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        found, wanted = getattr(one, name), getattr(other, name)
+        if name in rounded:
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found, wanted, err_msg=name)
     np.testing.assert_array_equal(one.evidence_path_.log_evidence, other.evidence_path_.log_evidence)
+
+
+# A fit whose file is complete never forms Z'Z of all columns: the final PCA takes the Gram matrix of the selected
+# columns alone, not a part of the whole one, and the two may differ in the last digits.
+FINISHED = {"rounded": ("components_",)}
 
 
 @pytest.fixture(autouse=True)
@@ -49,14 +60,14 @@ def save_always(monkeypatch):
     monkeypatch.setattr(checkpoint_module, "EVERY", 0.0)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"init": "random", "random_state": 3}, {"scale": "ranking"}], ids=str)
-@pytest.mark.parametrize("n_products", [2, 6, 9, 10, 11, 25])
+@pytest.mark.parametrize("parameters", [{}, {"init": "random"}, {"scale_ranking": True}], ids=str)
+@pytest.mark.parametrize("n_products", [2, 6, 9, 10, 11, 20])
 def test_a_fit_that_died_ends_with_the_same_bits(factor_data, tmp_path, monkeypatch, parameters, n_products):
     X, _ = factor_data(0, n=100, p=40)
-    wanted = GSPPCA(3, evidence="noiseless", tol=1e-8, **parameters).fit(X)
-    model = GSPPCA(3, evidence="noiseless", tol=1e-8, checkpoint=tmp_path / "state.npz", **parameters)
+    wanted = GSPPCA(3, method=Paper(tol=1e-8, **parameters), random_state=3).fit(X)
+    model = GSPPCA(3, method=Paper(tol=1e-8, checkpoint=tmp_path / "state.npz", **parameters), random_state=3)
     with monkeypatch.context() as context:
-        die_after(context, n_products)
+        die_after(context, n_products + 1)  # the first one is for the file to know its data by
         with pytest.raises(DiedError):
             model.fit(X)
     with monkeypatch.context() as context:
@@ -65,18 +76,16 @@ def test_a_fit_that_died_ends_with_the_same_bits(factor_data, tmp_path, monkeypa
     same(resumed, wanted)
     # What was saved is not done again: five iterations of the starts, then those up to the last cycle of three.
     if n_products > 5:
-        assert count[0] <= wanted.n_iter_ - n_products + 3
+        assert count[0] <= wanted.n_iter_ - n_products + 4
 
 
 def test_a_finished_fit_costs_no_iteration(factor_data, tmp_path, monkeypatch):
     X, _ = factor_data(0)
-    model = GSPPCA(2, evidence="noiseless", checkpoint=str(tmp_path / "state.npz")).fit(X)
-    before = {name: getattr(model, name) for name in NAMES}
-    count = die_after(monkeypatch, 0)
-    model.fit(X)
-    assert count[0] == 0
-    for name, value in before.items():
-        np.testing.assert_array_equal(getattr(model, name), value)
+    model = GSPPCA(2, method=Paper(checkpoint=str(tmp_path / "state.npz"))).fit(X)
+    count = die_after(monkeypatch, 1)
+    again = clone(model).fit(X)
+    assert count[0] == 1  # for the file to know its data by
+    same(again, model, **FINISHED)
     assert [file.name for file in tmp_path.iterdir()] == ["state.npz"]
 
 
@@ -85,44 +94,46 @@ def test_the_spectrum_is_not_computed_again(tmp_path, monkeypatch):
     X = rng.standard_normal((700, 650))
     X[:, ::9] += rng.standard_normal((700, 2)) @ rng.standard_normal((2, len(range(0, 650, 9))))
     path = tmp_path / "state.npz"
-    wanted = GSPPCA(evidence="noiseless", checkpoint=path, noise_variance="ml").fit(X)
-    monkeypatch.setattr("gsppca.core.spectrum.krylov_pairs", lambda product, p, *_: pytest.fail(f"again, of order {p}"))
-    again = GSPPCA(evidence="noiseless", checkpoint=path, noise_variance="ml").fit(X)
+    wanted = GSPPCA(method=Paper(checkpoint=path, noise_variance="ml")).fit(X)
+    monkeypatch.setattr(
+        "gsppca.linalg.spectrum.krylov_pairs", lambda product, p, *_: pytest.fail(f"again, of order {p}")
+    )
+    again = GSPPCA(method=Paper(checkpoint=path, noise_variance="ml")).fit(X)
     same(again, wanted)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tol": 1e-3}, "tol was 1e-06 there, and is 0.001 now"),
+        ({"method__tol": 1e-3}, "tol was 1e-06 there, and is 0.001 now"),
         ({"n_components": 3}, "n_components was 2 there, and is 3 now"),
-        ({"init": "random"}, "init was 'svd' there, and is 'random' now"),
+        ({"method__init": "random"}, "init was 'svd' there, and is 'random' now"),
         ({"scale": True}, "the columns of its data have other variances"),
-        ({"scale": "ranking"}, "total_squares was|noise_variance was"),
+        ({"method__scale_ranking": True}, "total_squares was|noise_variance was"),
     ],
     ids=str,
 )
 def test_a_file_of_another_fit_is_refused(factor_data, tmp_path, change, message):
     X, _ = factor_data(0)
-    model = GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "state.npz").fit(X)
+    model = GSPPCA(2, method=Paper(checkpoint=tmp_path / "state.npz")).fit(X)
     with pytest.raises(ValueError, match=rf"(?s)is not of this fit: .*({message}).*Delete the file"):
         model.set_params(**change).fit(X)
 
 
 def test_files_that_are_no_checkpoint_are_refused(factor_data, tmp_path):
     X, _ = factor_data(0)
-    model = GSPPCASelector(2, evidence="noiseless", checkpoint=tmp_path / "state.npz").fit(X)
+    model = GSPPCASelector(2, method=Paper(checkpoint=tmp_path / "state.npz")).fit(X)
     with pytest.raises(ValueError, match=r"the columns of its data have other variances"):
         model.fit(X + np.eye(len(X), X.shape[1]))
     with pytest.raises(ValueError, match=r"its data has the shape \(40, 25\), and this \(39, 25\)"):
         model.fit(X[1:])
     (tmp_path / "text").write_text("not an archive")
     with pytest.raises(ValueError, match="it cannot be read"):
-        GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "text").fit(X)
+        GSPPCA(2, method=Paper(checkpoint=tmp_path / "text")).fit(X)
     with pytest.raises(ValueError, match="in a folder that does not exist"):
-        GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "missing" / "state.npz").fit(X)
+        GSPPCA(2, method=Paper(checkpoint=tmp_path / "missing" / "state.npz")).fit(X)
     with pytest.raises(ValueError, match="checkpoint must be None or a path, got 3"):
-        GSPPCA(2, evidence="noiseless", checkpoint=3).fit(X)
+        GSPPCA(2, method=Paper(checkpoint=3)).fit(X)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
@@ -133,7 +144,8 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
         """
         import sys, time
         import numpy as np
-        from gsppca import GSPPCA, checkpoint
+        from gsppca import GSPPCA, Paper
+        from gsppca.rankings.vem import checkpoint
         from gsppca.data.base import Matrix
         checkpoint.EVERY = 0.0
         product = Matrix.gram_product
@@ -141,9 +153,10 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
             time.sleep(float(sys.argv[2]))
             return product(self, axes)
         Matrix.gram_product = slow
-        model = GSPPCA(3, evidence="noiseless", tol=1e-9, checkpoint=sys.argv[1] + "/state.npz")
+        model = GSPPCA(3, method=Paper(tol=1e-9, checkpoint=sys.argv[1] + "/state.npz"))
         model.fit(np.load(sys.argv[1] + "/X.npy"))
-        np.savez(sys.argv[1] + "/result.npz", relevance=model.relevance_, bounds=model.bounds_, n_iter=model.n_iter_)
+        fit = model.relaxed_
+        np.savez(sys.argv[1] + "/result.npz", relevance=fit.relevance, bounds=fit.bounds, n_iter=fit.n_iter)
         """
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
@@ -162,8 +175,8 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
     assert not (tmp_path / "result.npz").exists()
     subprocess.run([*command, "0"], check=True)
     with np.load(tmp_path / "result.npz") as found:
-        wanted = GSPPCA(3, evidence="noiseless", tol=1e-9).fit(X)
-        np.testing.assert_array_equal(found["bounds"], wanted.bounds_)
+        wanted = GSPPCA(3, method=Paper(tol=1e-9)).fit(X)
+        np.testing.assert_array_equal(found["bounds"], wanted.relaxed_.bounds)
         np.testing.assert_array_equal(found["relevance"], wanted.relevance_)
         assert found["n_iter"] == wanted.n_iter_
 
@@ -174,9 +187,9 @@ def test_a_model_with_a_checkpoint_is_saved_and_pickled(factor_data, tmp_path):
     import gsppca
 
     X, _ = factor_data(0)
-    model = GSPPCA(2, evidence="noiseless", checkpoint=tmp_path / "state.npz").fit(X)
+    model = GSPPCA(2, method=Paper(checkpoint=tmp_path / "state.npz")).fit(X)
     loaded = gsppca.load(model.save(tmp_path / "model.json"))
-    assert loaded.checkpoint == str(tmp_path / "state.npz")
+    assert loaded.method == Paper()  # nobody else's file is written to
     same(loaded, model)
     same(pickle.loads(pickle.dumps(model)), model)
-    same(loaded.fit(X), model)
+    same(loaded.fit(X), model, **FINISHED)

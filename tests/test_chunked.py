@@ -9,13 +9,25 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gsppca import GSPPCA, GSPPCASelector, estimate_n_components, estimate_noise_variance, evidence_path, relaxed_vem
+from gsppca import (
+    GSPPCA,
+    GSPPCASelector,
+    Paper,
+    estimate_n_components,
+    estimate_noise_variance,
+    evidence_path,
+    relaxed_vem,
+)
 from gsppca.data import BlockError, as_blocks, as_matrix
 from gsppca.data import stored as stored_module
 from gsppca.progress import listening
 from tests.data.test_matrix import dask_blocks, stored
+from tests.needs import optional
 
-da = pytest.importorskip("dask.array")
+da = optional("dask.array")
+
+# Rare counts: some of these tables are too small for statistically supported structure.
+pytestmark = pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")
 
 CONTAINERS = {
     "dask": lambda X, _: dask_blocks(X, [70]),
@@ -31,7 +43,7 @@ CONTAINERS = {
 }
 
 
-PAPER = {"evidence": "noiseless"}
+PAPER = {"method": Paper(tol=1e-4)}
 
 
 @pytest.fixture(autouse=True)
@@ -51,29 +63,35 @@ def counts(n, p, seed=0, q=10, density=0.1):
 
 def in_memory(values):
     values = values.compute() if hasattr(values, "compute") else values
-    return values.toarray() if sparse.issparse(values) else np.asarray(values)
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)  # noqa: TID251
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
+WAYS = [
+    ((300, 40), {}),  # uses Z'Z
+    ((60, 90), {"scale": True}),  # one or two blocks: may use ZZ'
+    ((300, 40), PAPER),
+    ((60, 90), PAPER | {"scale": True}),
+    ((700, 650), {"method": Paper(noise_variance="ml", tol=1e-4)}),  # products only
+    ((300, 40), {"method": Paper(scale_ranking=True, tol=1e-4), "n_components": "auto"}),
+    (
+        (160, 600),
+        {
+            "method": Paper(init="random", noise_variance="profile", tol=1e-4),
+            "random_state": 0,
+            "n_features_to_select": 9,
+        },
+    ),
+]
+# A chessboard: each container is fitted in every second way, each way on every second container.
+PLACES = [(i, j) for i in range(len(CONTAINERS)) for j in range(len(WAYS)) if (i + j) % 2 == 0]
+
+
 @pytest.mark.parametrize(
-    ("shape", "parameters"),
-    [
-        ((300, 40), {"evidence": "joint"}),  # uses Z'Z
-        ((60, 90), {"evidence": "joint", "scale": True}),  # one or two blocks: may use ZZ'
-        ((300, 40), PAPER),
-        ((60, 90), PAPER | {"scale": True}),
-        ((700, 650), PAPER | {"noise_variance": "ml"}),  # products only
-        ((300, 40), PAPER | {"scale": "ranking", "n_components": "auto"}),
-        (
-            (160, 600),
-            PAPER | {"init": "random", "random_state": 0, "noise_variance": "profile", "n_features_to_select": 9},
-        ),
-    ],
-    ids=str,
+    ("container", "shape", "parameters"), [(list(CONTAINERS)[i], *WAYS[j]) for i, j in PLACES], ids=str
 )
 def test_every_fitted_attribute_is_that_of_data_in_memory(container, shape, parameters, tmp_path):
     X = counts(*shape)
-    parameters = {"n_components": 2, "tol": 1e-4, **parameters}
+    parameters = {"n_components": 2, **parameters}
     dense = GSPPCA(**parameters).fit(X)
     other = GSPPCA(**parameters).fit(CONTAINERS[container](X, tmp_path))
     compared = 0
@@ -82,7 +100,7 @@ def test_every_fitted_attribute_is_that_of_data_in_memory(container, shape, para
             unit = np.abs(wanted).max() if np.size(wanted) else 1.0
             np.testing.assert_allclose(getattr(other, name), wanted, rtol=1e-8, atol=1e-8 * unit, err_msg=name)
             compared += 1
-    assert compared >= 15
+    assert compared >= 12
     for name in ("log_evidence", "slab_rates", "inactive_variances"):
         wanted = getattr(dense.evidence_path_, name)
         unit = np.abs(wanted[np.isfinite(wanted)]).max()
@@ -96,9 +114,7 @@ def test_every_fitted_attribute_is_that_of_data_in_memory(container, shape, para
 def test_the_joint_evidence_of_many_variables(container, tmp_path):
     """Products only, as there is no Gram matrix: the same support and evidence."""
     X = counts(560, 530)
-    dense, other = (
-        GSPPCA(2, evidence="joint", n_features_to_select=12).fit(Z) for Z in (X, CONTAINERS[container](X, tmp_path))
-    )
+    dense, other = (GSPPCA(2, n_features_to_select=12).fit(Z) for Z in (X, CONTAINERS[container](X, tmp_path)))
     np.testing.assert_array_equal(other.support_, dense.support_)
     np.testing.assert_allclose(other.evidence_path_.log_evidence, dense.evidence_path_.log_evidence, rtol=1e-8)
 
@@ -186,9 +202,9 @@ def test_the_same_blocks_give_the_same_bits(container, tmp_path, monkeypatch):
     for n_threads in (1, 2, 5):
         monkeypatch.setattr(stored_module, "n_blas_threads", lambda n=n_threads: n)
         with dask.config.set(num_workers=n_threads):
-            models.append(GSPPCA(2, tol=1e-5, **PAPER).fit(X))
+            models.append(GSPPCA(2, method=Paper(tol=1e-3)).fit(X))
     for model in models[1:]:
-        for name in ("relevance_", "components_", "bounds_", "mean_"):
+        for name in ("relevance_", "components_", "mean_"):
             np.testing.assert_array_equal(getattr(model, name), getattr(models[0], name), err_msg=name)
         np.testing.assert_array_equal(model.evidence_path_.log_evidence, models[0].evidence_path_.log_evidence)
 
@@ -206,14 +222,14 @@ def test_few_variables_take_four_passes(monkeypatch):
     """Moments, Gram matrix, extremes of the radii and their moments: no more, whatever the iterations."""
     n_passes, model = passes_of(dask_blocks(counts(400, 40), [100]), monkeypatch, n_components=2, **PAPER)
     assert n_passes == 4
-    assert model.n_iter_ > 10
+    assert model.n_iter_ > 5
 
 
 def test_a_random_start_needs_no_spectrum(monkeypatch):
     """Moments, one pass for each iteration and start together, two for the evidence, one for the final PCA."""
     monkeypatch.setattr("gsppca.stages.leading_spectrum", lambda *_: pytest.fail("a spectrum for the start"))
     X = dask_blocks(counts(700, 650), [100])
-    n_passes, model = passes_of(X, monkeypatch, n_components=2, init="random", random_state=0, **PAPER)
+    n_passes, model = passes_of(X, monkeypatch, n_components=2, method=Paper(init="random"), random_state=0)
     assert n_passes <= 1 + model.n_iter_ + 2 + 1
 
 
@@ -230,7 +246,7 @@ def test_the_axes_of_many_variables_take_few_passes():
 
 
 def test_data_on_disk_is_not_loaded_as_a_whole(tmp_path, monkeypatch):
-    zarr = pytest.importorskip("zarr")
+    zarr = optional("zarr")
     monkeypatch.setattr(stored_module, "BLOCK_BYTES", 2**20)
     monkeypatch.setattr(stored_module, "n_blas_threads", lambda: 1)
     rng = np.random.default_rng(0)
@@ -240,7 +256,7 @@ def test_data_on_disk_is_not_loaded_as_a_whole(tmp_path, monkeypatch):
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        GSPPCA(1, tol=1e-4, **PAPER).fit(array)
+        GSPPCA(1, method=Paper(tol=1e-4)).fit(array)
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
@@ -293,7 +309,7 @@ def test_a_block_that_cannot_be_read_is_named():
 
 
 def test_a_stored_block_that_cannot_be_read_is_named(tmp_path):
-    zarr = pytest.importorskip("zarr")
+    zarr = optional("zarr")
     array = zarr.create_array(store=tmp_path / "x.zarr", shape=(200, 30), chunks=(50, 30), dtype="f8")
     array[:] = counts(200, 30)
     chunk = next(path for path in (tmp_path / "x.zarr").rglob("*") if path.parts[-2:] == ("2", "0"))
@@ -357,7 +373,7 @@ def test_what_is_not_in_blocks_of_rows_is_refused_with_the_remedy(tmp_path):
 
 
 def test_files_stored_by_columns_are_refused_with_the_remedy(tmp_path):
-    anndata = pytest.importorskip("anndata")
+    anndata = optional("anndata")
     anndata.AnnData(sparse.csc_matrix(counts(200, 30))).write_h5ad(tmp_path / "x.h5ad")
     with pytest.raises(ValueError, match=r"stored by columns \(CSC\).*to_memory"):
         GSPPCA(2).fit(anndata.read_h5ad(tmp_path / "x.h5ad", backed="r").X)

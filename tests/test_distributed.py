@@ -13,19 +13,20 @@ import time
 import numpy as np
 import pytest
 
-from gsppca import GSPPCA
+from gsppca import GSPPCA, Paper
 from gsppca.data import BlockError
 from gsppca.data.lazy import LazyBlocks
+from tests.needs import optional
 
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
+distributed = optional("distributed")
+da = optional("dask.array")
 
 # What a dying cluster says on its way down is not ours to judge.
 pytestmark = [
     pytest.mark.filterwarnings("default"),
     pytest.mark.xdist_group("cluster"),  # one cluster at a time
     # They kill processes and wait for clusters, and once waited for ever beside other work: run by `make cluster`.
-    pytest.mark.skipif("GSPPCA_CLUSTER" not in os.environ, reason="GSPPCA_CLUSTER is not set: no clusters are started"),
+    pytest.mark.cluster,
 ]
 
 
@@ -71,8 +72,8 @@ def same_bits(one, other):
 @pytest.mark.parametrize("persisted", [False, True])
 def test_a_killed_worker_changes_no_bit(cluster, persisted, monkeypatch):
     X = blocks_of(seconds=0.02)
-    wanted = GSPPCA(2, evidence="noiseless", tol=1e-4).fit(X.persist() if persisted else X)
-    in_memory = GSPPCA(2, evidence="noiseless", tol=1e-4).fit(X.compute())
+    wanted = GSPPCA(2, method=Paper(tol=1e-4)).fit(X.persist() if persisted else X)
+    in_memory = GSPPCA(2, method=Paper(tol=1e-4)).fit(X.compute())
     np.testing.assert_allclose(wanted.relevance_, in_memory.relevance_, atol=1e-9)
     pid = next(iter(cluster.run(os.getpid).values()))
     fold, n_passes = LazyBlocks._fold, []
@@ -84,23 +85,23 @@ def test_a_killed_worker_changes_no_bit(cluster, persisted, monkeypatch):
         return fold(self, *arguments)
 
     monkeypatch.setattr(LazyBlocks, "_fold", killing)
-    model = GSPPCA(2, evidence="noiseless", tol=1e-4).fit(X.persist() if persisted else X)
+    model = GSPPCA(2, method=Paper(tol=1e-4)).fit(X.persist() if persisted else X)
     assert len(n_passes) > 10
     assert pid not in cluster.run(os.getpid).values()
     same_bits(model, wanted)
 
 
 def test_the_number_of_workers_changes_no_bit(cluster):
-    two = GSPPCA(2, evidence="noiseless", tol=1e-4).fit(blocks_of())
+    two = GSPPCA(2, method=Paper(tol=1e-4)).fit(blocks_of())
     cluster.cluster.scale(1)
     cluster.sync(cluster.cluster._correct_state)
-    one = GSPPCA(2, evidence="noiseless", tol=1e-4).fit(blocks_of())
+    one = GSPPCA(2, method=Paper(tol=1e-4)).fit(blocks_of())
     same_bits(one, two)
 
 
 def test_transform_is_lazy_and_runs_on_the_workers(cluster):
     X = blocks_of(p=60)
-    model = GSPPCA(2, evidence="noiseless").fit(X)
+    model = GSPPCA(2, method="paper").fit(X)
     scores = model.transform(X)
     np.testing.assert_allclose(scores.compute(), model.transform(X.compute()), atol=1e-12)
 
@@ -117,7 +118,7 @@ def test_workers_without_memory_give_an_error_that_names_the_block(cluster):
     with pytest.raises(
         BlockError, match=r"block \d of X \(rows \d00 to \d99\), or one beside it, died, 2 in turn: .*rechunk"
     ):
-        GSPPCA(2, evidence="noiseless").fit(X)
+        GSPPCA(2, method="paper").fit(X)
 
 
 def broken(block, block_id=None):
@@ -129,10 +130,10 @@ def broken(block, block_id=None):
 def test_a_block_that_a_worker_cannot_read_is_named(cluster):
     X = blocks_of(p=60)
     with pytest.raises(BlockError, match=r"Block 4 of X \(rows 400 to 499\) cannot be read: OSError: the disk is gone"):
-        GSPPCA(2, evidence="noiseless").fit(X.map_blocks(broken, dtype=float, meta=np.empty((0, 0))))
+        GSPPCA(2, method="paper").fit(X.map_blocks(broken, dtype=float, meta=np.empty((0, 0))))
     spoilt = X.map_blocks(lambda block: np.where(block > 4, np.nan, block), dtype=float)
     with pytest.raises(ValueError, match=r"Block \d: Input X contains NaN: the first one in this block at row \d+"):
-        GSPPCA(2, evidence="noiseless").fit(spoilt)
+        GSPPCA(2, method="paper").fit(spoilt)
 
 
 def is_running(pid):

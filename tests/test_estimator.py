@@ -6,8 +6,6 @@ import pickle
 
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -20,22 +18,37 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gsppca import GSPPCA, GSPPCASelector, NoStructureWarning, estimate_noise_variance, evidence_path, relaxed_vem
+from gsppca import (
+    GSPPCA,
+    Core,
+    GSPPCASelector,
+    Joint,
+    NoStructureWarning,
+    Paper,
+    estimate_noise_variance,
+    evidence_path,
+    relaxed_vem,
+)
+from tests.needs import optional
 
 BOTH = [GSPPCA, GSPPCASelector]
 
 
 @pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")  # the checks' data is noise
 @pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")  # or a few columns that all share something
+@pytest.mark.filterwarnings("ignore::gsppca.SmallSampleWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     [
         GSPPCA(),
         GSPPCASelector(),
-        GSPPCA(evidence="noiseless"),
-        GSPPCA(1, evidence="noiseless", scale=True, init="random"),
-        GSPPCASelector(1, evidence="noiseless", noise_variance="ml"),
+        GSPPCA(method="paper"),
+        GSPPCA(1, method=Paper(init="random"), scale=True),
+        GSPPCASelector(1, method=Paper(noise_variance="ml")),
         GSPPCASelector(n_features_to_select="fdr", random_state=0),
+        GSPPCASelector(n_features_to_select=Core(0.8), method=Joint(noise="own")),
+        GSPPCA(robust=True),
+        GSPPCA(1, method="paper", missing="impute"),
     ]
 )
 def test_scikit_learn_estimator_checks(estimator, check):
@@ -60,19 +73,19 @@ def test_the_true_variables_are_found(data, fitted):
 
 def test_fit_is_the_line_of_its_stages(data):
     X, _ = data
-    fitted = GSPPCA(3, evidence="noiseless").fit(X)
+    fitted = GSPPCA(3, method="paper").fit(X)
     noise = estimate_noise_variance(X, 3, "median")
     relaxed = relaxed_vem(X, 3, noise_variance=noise)
     order = np.argsort(fitted.ranking_)
     path = evidence_path(X, order, 3, noise)
     np.testing.assert_array_equal(fitted.relevance_, relaxed.relevance)
-    np.testing.assert_array_equal(fitted.bounds_, relaxed.bounds)
+    np.testing.assert_array_equal(fitted.relaxed_.bounds, relaxed.bounds)
     assert fitted.n_iter_ == relaxed.n_iter
     assert (np.diff(fitted.relevance_[order]) <= 1e-9).all()
     np.testing.assert_array_equal(fitted.evidence_path_.log_evidence, path.log_evidence)
     np.testing.assert_array_equal(fitted.evidence_path_.slab_rates, path.slab_rates)
     assert fitted.noise_variance_ == noise
-    assert fitted.slab_rate_ == path.slab_rates[fitted.n_selected_ - 1]
+    assert path.sizes[np.argmax(path.log_evidence)] == fitted.n_selected_
 
 
 def test_components_are_those_of_pca_on_the_support(data, fitted):
@@ -99,7 +112,7 @@ def test_inverse_transform_projects(data, fitted):
 
 
 @pytest.mark.parametrize("scale", [False, True])
-@pytest.mark.parametrize("size", ["evidence", 2, 3, 30])
+@pytest.mark.parametrize("size", ["relevant", 2, 3, 30])
 def test_score_is_the_gaussian_log_likelihood(data, scale, size):
     X, _ = data
     model = GSPPCA(3, scale=scale, n_features_to_select=size).fit(X)
@@ -145,12 +158,13 @@ def test_choose_gives_the_model_of_another_size(data, Estimator, monkeypatch):
     X, _ = data
     model = Estimator(3).fit(X)
     refitted = Estimator(3, n_features_to_select=12).fit(X)
-    monkeypatch.setattr("gsppca._base.relaxed_vem", lambda *_, **__: pytest.fail("a new variational EM"))
+    monkeypatch.setattr("gsppca.methods.joint.find_support", lambda *_, **__: pytest.fail("a new search"))
     chosen = model.choose(12)
     assert model.n_selected_ == 8
     for name in vars(refitted):
         if name.endswith("_") and isinstance(getattr(refitted, name), np.ndarray | float | int):
-            np.testing.assert_array_equal(getattr(chosen, name), getattr(refitted, name), err_msg=name)
+            # A product of matrices may depend on where they lie in memory: the last digits are not the same.
+            np.testing.assert_allclose(getattr(chosen, name), getattr(refitted, name), rtol=1e-12, atol=1e-13)
     assert chosen.get_params() == refitted.get_params()
     with pytest.raises(ValueError, match="size must be an integer from 1 to 30, got 31"):
         model.choose(31)
@@ -161,9 +175,9 @@ def test_choose_after_pickling_needs_the_data(data):
     model = pickle.loads(pickle.dumps(GSPPCA(3).fit(X)))
     with pytest.raises(ValueError, match="X is needed"):
         model.choose(12)
-    np.testing.assert_array_equal(
-        model.choose(12, X).components_, GSPPCA(3, n_features_to_select=12).fit(X).components_
-    )
+    refitted = GSPPCA(3, n_features_to_select=12).fit(X)
+    np.testing.assert_array_equal(model.choose(12, X).support_, refitted.support_)
+    np.testing.assert_allclose(model.choose(12, X).components_, refitted.components_, atol=1e-13)
     with pytest.raises(ValueError, match="X is not the data of fit"):
         model.choose(12, 2 * X)
 
@@ -219,7 +233,6 @@ def test_scaling_the_data_scales_the_model(data, fitted, factor):
     np.testing.assert_allclose(model.components_, fitted.components_, atol=1e-9)
     np.testing.assert_allclose(model.explained_variance_, factor**2 * fitted.explained_variance_, rtol=1e-9)
     np.testing.assert_allclose(model.noise_variance_, factor**2 * fitted.noise_variance_, rtol=1e-9)
-    np.testing.assert_allclose(model.slab_rate_ * factor, fitted.slab_rate_, rtol=1e-9)
 
 
 def test_standardising_is_what_a_standard_scaler_does(data):
@@ -238,10 +251,8 @@ def test_standardising_is_what_a_standard_scaler_does(data):
 def test_scaling_for_the_ranking_only(data):
     X, _ = data
     X = X * np.geomspace(1, 10, 30)
-    model = GSPPCA(3, evidence="noiseless", scale="ranking").fit(X)
-    np.testing.assert_allclose(
-        model.relevance_, GSPPCA(3, evidence="noiseless", scale=True).fit(X).relevance_, atol=1e-12
-    )
+    model = GSPPCA(3, method=Paper(scale_ranking=True)).fit(X)
+    np.testing.assert_allclose(model.relevance_, GSPPCA(3, method="paper", scale=True).fit(X).relevance_, atol=1e-12)
     order = np.argsort(model.ranking_)
     path = evidence_path(X, order, 3, estimate_noise_variance(X, 3))
     np.testing.assert_allclose(model.evidence_path_.log_evidence, path.log_evidence, rtol=1e-12)
@@ -257,7 +268,7 @@ def test_numpy_booleans_are_booleans(data, fitted):
 @pytest.mark.parametrize("noise", ["median", "ml", "bias_corrected", "profile", 0.09])
 def test_noise_estimators(data, noise):
     X, support = data
-    model = GSPPCA(3, evidence="noiseless", noise_variance=noise).fit(X)
+    model = GSPPCA(3, method=Paper(noise_variance=noise)).fit(X)
     np.testing.assert_array_equal(model.support_, support)
     np.testing.assert_allclose(model.noise_variance_, 0.09, rtol=0.3)
     if noise == "profile":
@@ -267,19 +278,16 @@ def test_noise_estimators(data, noise):
 def test_the_random_start_needs_no_svd(data, monkeypatch):
     X, support = data
     monkeypatch.setattr("gsppca.stages.leading_spectrum", lambda *_: pytest.fail("an SVD"))
-    model = GSPPCASelector(3, evidence="noiseless", init="random", random_state=0).fit(X)
+    model = GSPPCASelector(3, method=Paper(init="random"), random_state=0).fit(X)
     np.testing.assert_array_equal(model.support_, support)
-    again = GSPPCASelector(3, evidence="noiseless", init="random", random_state=0).fit(X)
+    again = GSPPCASelector(3, method=Paper(init="random"), random_state=0).fit(X)
     np.testing.assert_array_equal(model.relevance_, again.relevance_)
 
 
-@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
-@pytest.mark.parametrize(("evidence", "least"), [("noiseless", 1), ("joint", 2)])
-def test_size_priors_move_the_choice(data, evidence, least):
+def test_size_priors_move_the_choice(data):
     X, _ = data
-    assert GSPPCA(3, evidence=evidence, size_prior=lambda k: -1e6 * k).fit(X).n_selected_ == least
-    assert GSPPCA(3, evidence=evidence, size_prior=lambda k: 0.0 if k == 20 else -np.inf).fit(X).n_selected_ == 20
-    assert GSPPCA(3, evidence=evidence, size_prior="sparse").fit(X).n_selected_ == 8
+    for prior, size in ((lambda k: -1e6 * k, 1), (lambda k: 0.0 if k == 20 else -np.inf, 20), ("sparse", 8)):
+        assert GSPPCA(3, method=Paper(size_prior=prior)).fit(X).n_selected_ == size
 
 
 def test_constant_columns_change_nothing_and_are_never_selected(data, fitted):
@@ -326,12 +334,12 @@ def test_integers_and_booleans_are_numbers():
 @pytest.mark.parametrize(
     ("n", "p", "d"), [(10, 60, 9), (60, 10, 9), (10, 10, 9), (40, 40, 1), (3, 50, 2), (50, 3, 2), (2, 2, 1)]
 )
-@pytest.mark.parametrize("evidence", ["joint", "noiseless"])
+@pytest.mark.parametrize("method", ["joint", "paper"])
 @pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning", "ignore::gsppca.MostVariablesWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_extreme_shapes(n, p, d, evidence):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::gsppca.SmallSampleWarning")
+def test_extreme_shapes(n, p, d, method):
     X = np.random.default_rng(0).standard_normal((n, p))
-    model = GSPPCA(d, evidence=evidence).fit(X)
+    model = GSPPCA(d, method=method).fit(X)
     assert np.isfinite(model.evidence_path_.log_evidence).all()
     assert np.isfinite(model.transform(X)).all()
     assert sorted(model.ranking_) == list(range(1, p + 1))
@@ -339,16 +347,15 @@ def test_extreme_shapes(n, p, d, evidence):
 
 def test_noiseless_data(factor_data):
     X, support = factor_data(0, n=50, p=20, d=2, q=6, noise=0.0)
-    model = GSPPCA(2, evidence="noiseless").fit(X)
+    model = GSPPCA(2, method="paper").fit(X)
     np.testing.assert_array_equal(model.support_, support)  # the other columns are constant
 
 
 def test_auto_finds_the_dimension(data):
     assert GSPPCA().fit(data[0]).n_components_ == 3
-    assert GSPPCA(evidence="noiseless").fit(data[0]).n_components_ == 3
-    assert GSPPCA(evidence="noiseless", n_features_to_select=1).fit(data[0]).n_latent_ == 3
-    assert GSPPCA(evidence="joint").fit(data[0]).n_components_ == 3
-    assert GSPPCASelector(evidence="joint", n_features_to_select=8).fit(data[0]).n_latent_ == 3
+    assert GSPPCA(method="paper").fit(data[0]).n_components_ == 3
+    assert GSPPCA(method="paper", n_features_to_select=1).fit(data[0]).n_latent_ == 3
+    assert GSPPCASelector(n_features_to_select=8).fit(data[0]).n_latent_ == 3
 
 
 def test_the_support_handed_out_is_a_copy(fitted):
@@ -359,28 +366,30 @@ def test_the_support_handed_out_is_a_copy(fitted):
 def test_collapse_is_said():
     X = np.random.default_rng(0).standard_normal((200, 4))
     with pytest.warns(NoStructureWarning, match="No common structure stands out"):
-        model = GSPPCA(1, evidence="noiseless").fit(X)
+        model = GSPPCA(1, method="paper").fit(X)
     assert 1 <= model.n_selected_ <= 4
 
 
 def test_unsettled_runs_are_said(data):
-    with pytest.warns(ConvergenceWarning, match="did not settle in max_iter=6") as record:
-        GSPPCA(3, evidence="noiseless", max_iter=6, tol=0).fit(data[0])
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=6") as record:
+        GSPPCA(3, method=Paper(max_iter=6, tol=0)).fit(data[0])
     assert record[0].filename == __file__  # the warning points at the user's line
 
 
 def test_verbose_reports(data, capsys):
-    GSPPCA(3, evidence="noiseless", verbose=2).fit(data[0])
+    GSPPCA(3, method="paper", verbose=2).fit(data[0])
     out = capsys.readouterr().out
-    assert "iteration 6" in out
-    assert "variational EM" in out
-    GSPPCA(3, evidence="joint", verbose=1).fit(data[0])
-    assert "sizes: 8 selected" in capsys.readouterr().out
+    assert "[GSPPCA] variational EM 6: bound" in out
+    GSPPCA(3, method="paper", verbose=1).fit(data[0])
+    assert capsys.readouterr().out.count("variational EM") == 1
+    GSPPCA(3, verbose=1).fit(data[0])
+    assert "[GSPPCA] joint evidence" in capsys.readouterr().out
     GSPPCA(3).fit(data[0])
     assert capsys.readouterr().out == ""
 
 
 def test_data_frames_in_and_out(data, fitted):
+    pd, pl = optional("pandas"), optional("polars")
     X, support = data
     names = [f"gene{i}" for i in range(30)]
     for frame, kind in ((pd.DataFrame(X, columns=names), "pandas"), (pl.DataFrame(X, schema=names), "polars")):
@@ -408,12 +417,12 @@ def test_pipeline_grid_search_and_clone(data):
     X, y = X[:300], y[:300]
     pipeline = make_pipeline(GSPPCA(5), LinearDiscriminantAnalysis())
     search = GridSearchCV(
-        pipeline, {"gsppca__n_components": [3, 8], "gsppca__n_features_to_select": ["evidence", 20]}, cv=2
+        pipeline, {"gsppca__n_components": [3, 8], "gsppca__n_features_to_select": ["core", 20]}, cv=2
     )
     search.fit(X, y)
     assert search.best_params_["gsppca__n_components"] == 8
     assert search.best_score_ > 0.7
-    model = GSPPCA(4, scale="ranking", tol=1e-4)
+    model = GSPPCA(4, method=Paper(scale_ranking=True, tol=1e-4))
     assert clone(model).get_params() == model.get_params()
     by_likelihood = GridSearchCV(GSPPCA(), {"n_components": [1, 3]}, cv=2).fit(data[0])
     assert by_likelihood.best_params_ == {"n_components": 3}

@@ -6,8 +6,11 @@ import runpy
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
+
+from tests.needs import optional
+
+mpl = optional("matplotlib")
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "images" / "gallery"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
@@ -13,8 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gsppca import GSPPCA, GSPPCASelector
+from tests.needs import optional
 
 NAMES = [f"gene {i}" for i in range(25)]
+pd, pl = optional("pandas"), optional("polars")
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 
 
@@ -106,6 +106,51 @@ def test_columns_of_several_number_types(data):
     frame["gene 3"] = frame["gene 3"].astype(np.float32)
     model = GSPPCA(3, n_features_to_select=int(support.sum()), scale=True).fit(frame)
     np.testing.assert_allclose(model.mean_, frame.astype(float).mean())
+
+
+PANDAS = {
+    "categories": (pd.Categorical(["low", "high"] * 20), r"holds categories, not numbers: the first one is 'low'"),
+    "dates": (pd.date_range("2020", periods=40), r"holds datetime64\[\w+\], not numbers: the first one is Timestamp"),
+    "durations": (pd.to_timedelta(np.arange(40), unit="s"), "holds timedelta64"),
+    "periods": (pd.period_range("2020", periods=40), "holds period"),
+    "intervals": (pd.interval_range(0, 40), "holds interval"),
+    "complex": (np.arange(40) * 1j, "holds complex128"),
+    "text": (["x"] * 40, "the first one is 'x'"),
+}
+POLARS = {
+    "categories": (pl.Series(["low", "high"] * 20, dtype=pl.Categorical), "holds categories"),
+    "dates": (pl.Series(pd.date_range("2020", periods=40).to_numpy()), "holds Datetime"),
+    "days": (pl.Series(pd.date_range("2020", periods=40).to_numpy()).cast(pl.Date), "holds Date"),
+    "lists": (pl.Series([[1.0]] * 40), "holds List"),
+    "text": (["x"] * 40, "the first one is 'x'"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("pandas", what) for what in PANDAS] + [("polars", what) for what in POLARS], ids=str
+)
+def test_columns_that_are_no_numbers_are_named(data, kind, what):
+    values, said = (PANDAS if kind == "pandas" else POLARS)[what]
+    frame = {name: values if name == "gene 3" else column for name, column in zip(NAMES, data[0].T, strict=True)}
+    fitted = GSPPCA(3).fit(frame_of(data[0], kind))
+    for use in (GSPPCA(3).fit, fitted.transform):
+        with pytest.raises(
+            ValueError, match=rf"Column 3 of X \('gene 3'\) {said if said.startswith('h') else '.*' + said}"
+        ):
+            use(KINDS[kind](frame))
+
+
+def test_a_lazy_frame_is_named(data):
+    with pytest.raises(ValueError, match=r"lazy frame of polars, with the column 'gene 0'.*X\.collect\(\)"):
+        GSPPCA(3).fit(frame_of(data[0], "polars").lazy())
+
+
+def test_numbers_in_odd_types_are_numbers(data):
+    frame = frame_of(data[0], "pandas")
+    plain = GSPPCA(3).fit(frame)
+    frame["gene 3"] = frame["gene 3"].astype(object)
+    frame["gene 4"] = frame["gene 4"].map(repr)
+    np.testing.assert_array_equal(GSPPCA(3).fit(frame).components_, plain.components_)
 
 
 def test_text_is_refused(data, kind):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import anndata as ad
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 
-from gsppca import GSPPCA
+from gsppca import GSPPCA, Paper
 from gsppca.progress import listening
 from gsppca.scanpy import gsppca
+from tests.needs import optional
+
+ad, pd = optional("anndata"), optional("pandas")
 
 # The genes were chosen by scanpy: most of them share something.
 pytestmark = pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
 @pytest.fixture(scope="module")
 def pbmc():
     """scanpy's bundled cells; X is scaled, raw holds the logarithms."""
-    sc = pytest.importorskip("scanpy")
+    sc = optional("scanpy")
     original = sc.datasets.pbmc68k_reduced()
     adata = ad.AnnData(original.raw.X.copy(), original.obs[["bulk_labels"]].copy(), original.var[[]].copy())
     adata.layers["scaled"] = original.X
@@ -42,8 +43,15 @@ def test_the_slots_hold_what_the_estimator_finds(adata):
     np.testing.assert_allclose(adata.varm["gsppca"], model.components_.T)
     stored = adata.uns["gsppca"]
     np.testing.assert_allclose(stored["variance_ratio"], model.explained_variance_ratio_)
-    np.testing.assert_array_equal(stored["log_evidence"], model.evidence_path_.log_evidence)
-    assert stored["sizes"][stored["log_evidence"].argmax()] == stored["n_selected"] == model.n_selected_
+    assert stored["n_selected"] == model.n_selected_
+    assert stored["n_relevant"] == model.relevant_.sum()
+    assert (stored["n_core"], stored["core_share"]) == (model.core_.sum(), model.core_share_)
+    np.testing.assert_array_equal(stored["share"], model.share_path_.share)
+    assert adata.var["gsppca_role"].tolist() == model.role_.tolist()
+    assert adata.var["gsppca_represented_by"].isna().tolist() == model.support_.tolist()
+    groups = adata.var["gsppca_represented_by"]
+    first, others = model.represented_by(3)[0]
+    assert {groups.iloc[k] for k, _ in others} == {adata.var_names[first]}
     assert stored["params"]["n_components"] == 8
     assert "highly_variable" not in adata.var
 
@@ -61,14 +69,15 @@ def test_scores_are_the_centred_data_times_the_loadings(adata):
 def test_a_mask_is_the_fit_of_its_genes(adata, as_column):
     listed = adata.var["listed"].to_numpy()
     alone = adata[:, listed].copy()
-    gsppca(alone, 6, evidence="noiseless")
-    gsppca(adata, 6, evidence="noiseless", mask_var="listed" if as_column else listed)
+    gsppca(alone, 6, method="paper")
+    gsppca(adata, 6, method="paper", mask_var="listed" if as_column else listed)
     np.testing.assert_array_equal(adata.var["gsppca"][listed], alone.var["gsppca"])
     assert not adata.var["gsppca"][~listed].any()
     np.testing.assert_array_equal(adata.var["gsppca_rank"][listed], alone.var["gsppca_rank"])
     assert adata.var.loc[~listed, ["gsppca_rank", "gsppca_relevance"]].isna().all(axis=None)
     np.testing.assert_allclose(adata.obsm["X_gsppca"], alone.obsm["X_gsppca"])
     assert not adata.varm["gsppca"][~listed].any()
+    assert adata.var.loc[~listed, ["gsppca_role", "gsppca_represented_by"]].isna().all(axis=None)
     assert adata.uns["gsppca"]["params"]["mask_var"] == ("listed" if as_column else "array")
 
 
@@ -82,12 +91,19 @@ def test_copy_leaves_the_original_alone(adata):
 
 def test_key_added_names_everything(adata):
     gsppca(adata, 5, n_features_to_select=50, key_added="sparse")
-    assert list(adata.var) == ["listed", "sparse", "sparse_rank", "sparse_relevance"]
+    assert list(adata.var) == [
+        "listed",
+        "sparse",
+        "sparse_role",
+        "sparse_represented_by",
+        "sparse_rank",
+        "sparse_relevance",
+    ]
     assert list(adata.obsm) == list(adata.varm) == list(adata.uns) == ["sparse"]
 
 
 def test_highly_variable_is_written_only_when_asked_and_then_scanpy_uses_it(adata):
-    sc = pytest.importorskip("scanpy")
+    sc = optional("scanpy")
     gsppca(adata, 5, n_features_to_select=50, write_highly_variable=True)
     np.testing.assert_array_equal(adata.var["highly_variable"], adata.var["gsppca"])
     sc.pp.pca(adata, n_comps=5)
@@ -99,7 +115,7 @@ def test_highly_variable_is_written_only_when_asked_and_then_scanpy_uses_it(adat
 @pytest.mark.filterwarnings("ignore:Writing zarr v2 data:UserWarning")
 @pytest.mark.parametrize("suffix", ["h5ad", "zarr"])
 def test_results_survive_a_file(adata, tmp_path, suffix):
-    gsppca(adata, 5, mask_var="listed", size_prior=lambda size: -0.1 * size, random_state=np.random.RandomState(0))
+    gsppca(adata, 5, mask_var="listed", batch_key="bulk_labels", method=Paper(), random_state=np.random.RandomState(0))
     path = tmp_path / f"cells.{suffix}"
     if suffix == "h5ad":
         adata.write_h5ad(path)
@@ -122,11 +138,11 @@ def test_a_backed_file_gives_the_same(adata, tmp_path, monkeypatch, dense, mask)
     if dense:
         adata.X = adata.X.toarray()
     adata.write_h5ad(tmp_path / "cells.h5ad")
-    gsppca(adata, 6, evidence="noiseless", mask_var=mask)
+    gsppca(adata, 6, method="paper", mask_var=mask)
     backed = ad.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     heard = []
     with listening(lambda event: heard.append((event.step, event.done))):
-        gsppca(backed, 6, evidence="noiseless", mask_var=mask)
+        gsppca(backed, 6, method="paper", mask_var=mask)
     assert backed.isbacked
     assert [done for step, done in heard if step == "reading the file"] == [300, 600, 700]
     pd.testing.assert_frame_equal(backed.var, adata.var)
@@ -139,15 +155,15 @@ def test_a_backed_file_gives_the_same(adata, tmp_path, monkeypatch, dense, mask)
 def test_dense_and_sparse_agree(adata):
     dense = adata.copy()
     dense.X = adata.X.toarray()
-    gsppca(adata, 6, evidence="noiseless")
-    gsppca(dense, 6, evidence="noiseless")
+    gsppca(adata, 6, method="paper")
+    gsppca(dense, 6, method="paper")
     pd.testing.assert_frame_equal(adata.var, dense.var)
 
 
 def test_permuting_genes_permutes_the_answer(adata):
     shuffled = adata[:, np.random.default_rng(0).permutation(adata.n_vars)].copy()
-    gsppca(adata, 6, evidence="noiseless")
-    gsppca(shuffled, 6, evidence="noiseless")
+    gsppca(adata, 6, method="paper")
+    gsppca(shuffled, 6, method="paper")
     assert set(adata.var_names[adata.var["gsppca"]]) == set(shuffled.var_names[shuffled.var["gsppca"]])
 
 
@@ -167,6 +183,38 @@ def test_wrong_arguments_are_named(adata, arguments, message):
     with pytest.raises(ValueError, match=message):
         gsppca(adata, 5, **arguments)
     assert list(adata.var) == ["listed"]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("n_top_genes", "n_features_to_select"), ("n_comps", "n_components")])
+def test_names_of_scanpy_are_answered_with_ours(adata, theirs, ours):
+    with pytest.raises(TypeError, match=f"no parameter {theirs}: use {ours}"):
+        gsppca(adata, **{theirs: 50})
+
+
+def test_batches_are_centred_and_a_shift_between_them_changes_nothing(adata):
+    rng = np.random.default_rng(0)
+    adata.X = adata.X.toarray()
+    adata.obs["batch"] = np.where(rng.random(adata.n_obs) < 0.4, "a", "b")
+    shifted = adata.copy()
+    shifted.X[shifted.obs["batch"] == "b"] += rng.normal(size=adata.n_vars).astype(np.float32)
+    for one in (adata, shifted):
+        gsppca(one, 6, n_features_to_select=40, batch_key="batch")
+    assert (adata.var["gsppca"] == shifted.var["gsppca"]).mean() > 0.99
+    np.testing.assert_allclose(shifted.varm["gsppca"], adata.varm["gsppca"], atol=0.02)
+    for batch in "ab":
+        scores = adata.obsm["X_gsppca"][adata.obs["batch"] == batch]
+        np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-3)
+    assert adata.uns["gsppca"]["params"]["batch_key"] == "batch"
+    with pytest.raises(ValueError, match=r"batch_key must be a column of adata\.obs"):
+        gsppca(adata, 6, batch_key="lane")
+
+
+def test_genes_to_include_are_named(adata):
+    gsppca(adata, 6, n_features_to_select=20, include=["CD79A", "CD3D"], exclude="NKG7")
+    assert adata.var.loc[["CD79A", "CD3D"], "gsppca"].all()
+    assert not adata.var.loc["NKG7", "gsppca"]
+    with pytest.raises(ValueError, match="include names 'CD79', which is no gene"):
+        gsppca(adata, 6, include=["CD79"])
 
 
 def test_a_missing_value_is_named_by_its_gene(adata):

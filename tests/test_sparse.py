@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gsppca import GSPPCA, GSPPCASelector, estimate_n_components, estimate_noise_variance, evidence_path, relaxed_vem
+from gsppca import (
+    GSPPCA,
+    GSPPCASelector,
+    Paper,
+    estimate_n_components,
+    estimate_noise_variance,
+    evidence_path,
+    relaxed_vem,
+)
+
+# Rare counts: some of these tables are too small for statistically supported structure.
+pytestmark = pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")
 
 
 def counts(n, p, seed=0, q=10, density=0.1):
@@ -20,13 +31,15 @@ def counts(n, p, seed=0, q=10, density=0.1):
     return X
 
 
-JOINT, PAPER = {"evidence": "joint"}, {"evidence": "noiseless"}
+JOINT, PAPER = {}, {"method": "paper"}
 CONTAINERS = [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array]
 
 
 SHAPES = [(60, 90), (300, 40), (700, 650), (30, 600)]
-OPTIONS = [PAPER, PAPER | {"scale": True}, PAPER | {"noise_variance": "bias_corrected"}]
-CASES = [(container, *shape, options) for container in CONTAINERS for shape in SHAPES for options in OPTIONS]
+OPTIONS = [PAPER, PAPER | {"scale": True}, {"method": Paper(noise_variance="bias_corrected")}]
+# CSR and CSC differ in the code, arrays and matrices only in their class: all shapes in one of each.
+CASES = [(container, *shape, options) for container in CONTAINERS[1:3] for shape in SHAPES for options in OPTIONS]
+CASES += [(container, 60, 90, options) for container in CONTAINERS[::3] for options in OPTIONS]
 # The joint evidence takes longer: every container on small data, all shapes in one.
 CASES += [(container, 60, 90, JOINT) for container in CONTAINERS]
 CASES += [(sparse.csr_array, *shape, options) for shape in SHAPES[1:] for options in (JOINT, JOINT | {"scale": True})]
@@ -35,9 +48,11 @@ CASES += [(sparse.csr_array, *shape, options) for shape in SHAPES[1:] for option
 @pytest.mark.parametrize(("container", "n", "p", "parameters"), CASES)
 def test_every_fitted_attribute_is_that_of_the_dense_data(container, n, p, parameters):
     X = counts(n, p)
+    column = np.arange(p)  # no two equal, scaled or not: of these, rounding would say which comes first
+    X[column % n, column], X[(column + 1) % n, column] = 2 + column / p, 1
     X[:, 3] = 0.0
-    if "bias_corrected" in parameters.values() and n < p / 2:
-        parameters = PAPER | {"noise_variance": "ml"}
+    if parameters.get("method") == Paper(noise_variance="bias_corrected") and n < p / 2:
+        parameters = {"method": Paper(noise_variance="ml")}
     dense, other = GSPPCA(2, **parameters).fit(X), GSPPCA(2, **parameters).fit(container(X))
     for name in vars(dense):
         if name.endswith("_") and isinstance(getattr(dense, name), np.ndarray | float | int):
@@ -70,7 +85,7 @@ def test_the_selector_keeps_sparse_data_sparse():
     X = sparse.csr_matrix(counts(100, 40))
     selector = GSPPCASelector(1).fit(X)
     chosen = selector.transform(X)
-    assert sparse.issparse(chosen)
+    assert sparse.issparse(chosen)  # noqa: TID251
     assert chosen.shape == (100, selector.n_selected_)
 
 
@@ -91,9 +106,9 @@ def test_the_first_bad_entry_of_sparse_data_is_named():
 
 
 @pytest.mark.parametrize(
-    ("n", "p", "parameters"), [(5000, 4000, PAPER), (60_000, 400, JOINT | {"n_features_to_select": 20})]
+    ("n", "p", "parameters"), [(5000, 4000, {"method": Paper(max_iter=8, tol=1e-3)}), (60_000, 400, {})]
 )
-@pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")
+@pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sparse_data_is_never_densified(n, p, parameters):
     rng = np.random.default_rng(0)
     X = sparse.random(n, p, density=0.02, format="csr", random_state=rng)
@@ -101,7 +116,7 @@ def test_sparse_data_is_never_densified(n, p, parameters):
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        GSPPCA(3, max_iter=8, tol=1e-3, **parameters).fit(X)
+        GSPPCA(3, **parameters).fit(X)
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()

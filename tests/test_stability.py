@@ -10,8 +10,9 @@ from sklearn.feature_selection import VarianceThreshold
 
 from gsppca import GSPPCA, GSPPCASelector
 from gsppca.baselines import ThresholdedPCA
+from gsppca.comparison.stability import StabilityResult, _draw, stability
 from gsppca.progress import listening
-from gsppca.subsampling import StabilityResult, _draw, stability
+from tests.needs import optional
 
 
 class Recorder(BaseEstimator):
@@ -24,7 +25,7 @@ class Recorder(BaseEstimator):
         if self.warn:
             import warnings
 
-            warnings.warn("look here", RuntimeWarning, stacklevel=1)
+            warnings.warn("look here", RuntimeWarning, stacklevel=1)  # noqa: TID251
         self.support_ = np.asarray(X.mean(axis=0)).ravel() > 0
         return self
 
@@ -88,7 +89,7 @@ def test_permuting_the_columns_permutes_the_frequencies(factor_data):
 
 
 def test_containers_and_jobs_agree(factor_data):
-    pd = pytest.importorskip("pandas")
+    pd = optional("pandas")
     X, _ = factor_data(1, n=60)
     wanted = stability(GSPPCA(3), X, 5, random_state=0).supports
     for data in (X.tolist(), pd.DataFrame(X), sparse.csr_matrix(X), sparse.csc_matrix(X)):

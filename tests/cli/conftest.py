@@ -10,7 +10,9 @@ import types
 import numpy as np
 import pytest
 
-pytest.importorskip("cyclopts")
+from tests.needs import optional
+
+optional("cyclopts")
 
 from cyclopts import App
 

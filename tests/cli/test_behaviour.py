@@ -70,7 +70,7 @@ def test_help_has_the_options_and_examples_at_80_columns(call):
 
 
 def test_every_model_option_is_a_parameter_of_the_class():
-    options = ModelOptions(ranking="vem", evidence="noiseless", noise_variance=1.0, seed=1)
+    options = ModelOptions(method="paper", seed=1)
     assert set(options.parameters()) <= set(GSPPCA().get_params())
 
 
@@ -96,8 +96,8 @@ USAGE = {
     "size": ["fit", "x.csv", "--size", "large"],
     "fraction": ["fit", "x.csv", "--size", "1.5"],
     "components": ["fit", "x.csv", "-d", "2.5"],
-    "ranking": ["fit", "x.csv", "--ranking", "alphabet"],
-    "noise": ["fit", "x.csv", "--noise-variance", "-1"],
+    "method": ["fit", "x.csv", "--method", "magic"],
+    "noise": ["fit", "x.csv", "--method", "paper", "--set", "method__noise_variance=-1"],
     "parameter": ["fit", "x.csv", "--set", "colour=red"],
     "no value": ["fit", "x.csv", "--set", "colour"],
     "report without folder": ["fit", "x.csv", "--report"],
@@ -138,7 +138,9 @@ def test_wrong_files_are_exit_code_one_and_one_line(call, tmp_path, table):
             code, out, err = call(*command, tmp_path / name, "-q")
             assert (code, out) == (1, ""), name
             assert words in err, err
-            assert err.count("\n") == 1
+            first, *others = err.splitlines()
+            assert first.startswith("gsppca: ")
+            assert not others or others[-1].startswith(f"  gsppca {command[0]} {tmp_path / name}")
             assert "Traceback" not in err
     code, _, err = call("fit", table, "--drop", "kind", "--size", 100)
     assert code == 1
@@ -161,7 +163,8 @@ def test_a_traceback_only_when_asked_for(call, table):
         code, _, err = call("fit", table, flag)
         assert code == 1
         assert "Traceback" in err
-        assert err.splitlines()[-1].startswith("gsppca: ")
+        assert err.splitlines()[-3].startswith("gsppca: ")
+        assert err.splitlines()[-1] == f"  gsppca fit {table} {flag} --label kind"
 
 
 def test_bugs_are_owned_up_to():
@@ -193,8 +196,8 @@ def test_interrupted_fits_leave_nothing(tmp_path, number):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(1500, 800)))
     # No tolerance and no end: the fit runs until it is stopped.
-    endless = ["--set", "tol=0", "--set", "max_iter=1000000", "-d", "10", "--noise-variance", "0.5", "-v"]
-    endless += ["--evidence", "noiseless"]
+    endless = ["--method", "paper", "-d", "10", "-v", "--set", "method__noise_variance=0.5"]
+    endless += ["--set", "method__tol=0", "--set", "method__max_iter=1000000"]
     command = [sys.executable, "-m", "gsppca", "fit", "large.npy", "-o", "out", *endless]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     process = subprocess.Popen(
@@ -240,7 +243,7 @@ def test_on_a_terminal_the_steps_are_shown_and_removed(table):
     leader, follower = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "80", "TERM": "xterm"}
     command = [sys.executable, "-m", "gsppca", "fit", str(table), "-d", "2", "--drop", "kind", "--json"]
-    command += ["--evidence", "noiseless"]
+    command += ["--method", "paper"]
     process = subprocess.Popen(command, stderr=follower, stdout=subprocess.PIPE, env=environment)
     os.close(follower)
     shown = b""

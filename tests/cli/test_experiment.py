@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from tests.needs import optional
 
-pytest.importorskip("cyclopts")
+optional("cyclopts")
 
 from gsppca.cli.experiment import app
 

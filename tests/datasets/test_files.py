@@ -12,6 +12,7 @@ import pytest
 
 from gsppca.datasets import fetch, read_gmt
 from gsppca.datasets.files import open_text
+from tests.needs import optional
 
 TEXT = "set\tabout\tA\tB\n"
 
@@ -24,7 +25,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def server(tmp_path, monkeypatch):
     """Serve tmp_path/site over HTTP; return the directory, the address, and the cache to be used."""
-    pytest.importorskip("pooch", reason="pooch is not installed: download tests are skipped")
+    optional("pooch")
     site, cache = tmp_path / "site", tmp_path / "cache"
     site.mkdir()
     monkeypatch.setenv("GSPPCA_CACHE", str(cache))

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gsppca.datasets import load_vdx, read_expression_set
+from tests.needs import optional
 
 NA_INT, NA_REAL = -(2**31), struct.pack(">II", 0x7FF00000, 1954)
 
@@ -178,7 +179,7 @@ def expression_set(storage="hashed", phenotypes=None, values=VALUES):
 
 @pytest.fixture(autouse=True)
 def _needs_rdata():
-    pytest.importorskip("rdata", reason="rdata is not installed: the .rda tests are skipped")
+    optional("rdata")
 
 
 @pytest.mark.parametrize("storage", ["hashed", "frame", "list"])

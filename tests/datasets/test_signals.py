@@ -9,13 +9,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gsppca.datasets import make_signals, wavelet_coefficients, wavelet_signals
+from tests.needs import optional
 
 SCENARIOS = pytest.mark.parametrize("scenario", ["A", "B"])
 
 
 @pytest.fixture
 def _needs_wavelets():
-    pytest.importorskip("pywt", reason="PyWavelets is not installed: wavelet tests are skipped")
+    optional("pywt")
 
 
 @SCENARIOS

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gsppca.experiments import Claim, Experiment, RunSpec, Table
+from tests.needs import optional
+
+optional("pandas")
 
 
 class Squares(Experiment):

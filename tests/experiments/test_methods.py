@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gsppca import Paper
 from gsppca.datasets import Simulated
 from gsppca.experiments import (
     Plan,
@@ -91,7 +92,7 @@ def test_an_own_method_and_own_data_run_on_any_number_of_workers(tmp_path, jobs)
 
 
 def test_a_method_can_be_named_by_its_module():
-    method = get_method("gsppca.experiments.model_selection:AbsoluteGrid")
+    method = get_method("gsppca.experiments.paper.stage_procedure:AbsoluteGrid")
     data = truth_first(0, 30)
     support, _ = method.select(data.X, 1, 20, 0)
     assert (support == data.support).all()
@@ -116,12 +117,6 @@ def test_unknown_names_say_how_to_register(get):
 def test_the_papers_procedure_is_spelled_out():
     """Its arguments do not depend on the defaults of GSPPCA."""
     given = get_method("gsppca-paper").factory(7, None, 0).get_params()
-    wanted = {
-        "n_components": 7,
-        "ranking": "vem",
-        "evidence": "noiseless",
-        "noise_variance": "median",
-        "slab_rate": "grid",
-    }
+    wanted = {"method": Paper(), "n_components": 7}
     assert wanted.items() <= given.items()
     assert get_method("gsppca-paper").factory(7, 12, 0).n_features_to_select == 12

@@ -9,7 +9,7 @@ import pytest
 
 from gsppca.experiments import Plan, ResultsTable, experiment_names, get_experiment, run_experiment
 from gsppca.experiments.report import make_section
-from gsppca.experiments.spec import FAILS, HOLDS, UNTESTABLE
+from gsppca.experiments.spec import FAILS, HOLDS, TIE, UNTESTABLE
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -40,7 +40,7 @@ def test_quick(name, tmp_path, request):
         assert all(len(line) == len(table.columns) for line in table.rows)
         assert all(isinstance(cell, str) for line in table.rows for cell in line)
     assert section.claims
-    assert {claim.verdict for claim in section.claims} <= {HOLDS, FAILS, UNTESTABLE}
+    assert {claim.verdict for claim in section.claims} <= {HOLDS, FAILS, TIE, UNTESTABLE}
     assert section.svg.lstrip().startswith("<?xml")
     assert make_section(experiment, tmp_path).svg == section.svg
 

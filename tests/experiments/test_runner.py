@@ -9,6 +9,7 @@ import pytest
 from gsppca.experiments import Plan, ResultsTable, get_experiment, run_experiment
 from gsppca.experiments.store import TIMING
 from gsppca.progress import listening
+from tests.needs import optional
 
 PLAN = Plan(quick=True)
 
@@ -29,7 +30,7 @@ def test_two_processes_give_the_same_rows(serial, tmp_path):
 
 
 def test_dask_gives_the_same_rows(serial, tmp_path):
-    distributed = pytest.importorskip("distributed")
+    distributed = optional("distributed")
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of ports and of starting up: not ours
@@ -62,7 +63,7 @@ def test_warnings_become_a_column(squares, tmp_path, monkeypatch):
     real = squares.run
 
     def warns(spec):
-        warnings.warn("slowly", RuntimeWarning, stacklevel=1)
+        warnings.warn("slowly", RuntimeWarning, stacklevel=1)  # noqa: TID251
         return real(spec)
 
     monkeypatch.setattr(squares, "run", warns)

@@ -15,7 +15,7 @@ def test_the_introductory_example():
     exact = 0
     for seed in range(30):
         data = make_introductory(random_state=seed)
-        exact += (GSPPCA(5).fit(data.X).support_ == data.support).all()
+        exact += (GSPPCA(5, method="paper").fit(data.X).support_ == data.support).all()
     assert exact >= 28
 
 
@@ -25,7 +25,7 @@ def test_almost_perfect_recovery_over_a_signal_to_noise_ratio_of_one_half(n, snr
     scores = []
     for seed in range(15):
         data = make_noise_range(snr, n, random_state=seed)
-        scores.append(f_score(GSPPCA(10).fit(data.X).support_, data.support))
+        scores.append(f_score(GSPPCA(10, method="paper").fit(data.X).support_, data.support))
     assert np.mean(scores) > 0.98
     assert np.median(scores) == 1.0
 
@@ -34,6 +34,6 @@ def test_almost_perfect_recovery_over_a_signal_to_noise_ratio_of_one_half(n, snr
 def test_recovery_degrades_with_noise():
     def mean_score(snr):
         data = [make_noise_range(snr, 40, random_state=seed) for seed in range(10)]
-        return np.mean([f_score(GSPPCA(10).fit(one.X).support_, one.support) for one in data])
+        return np.mean([f_score(GSPPCA(10, method="paper").fit(one.X).support_, one.support) for one in data])
 
     assert mean_score(0.06) < mean_score(0.15) < mean_score(0.5)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sp
 
 from gsppca.io import TableError, read_table, survey_file
+from tests.needs import optional
 
+pd = optional("pandas")
 NAMES = ["gène 1", "b", "c,d", "e"]
 ROWS = [f"s{i}" for i in range(6)]
 KINDS = ["x", "y", "x", "y", "x", "x"]
@@ -25,7 +26,7 @@ def frame():
 
 
 def write_h5ad(path, sparse=False):
-    anndata = pytest.importorskip("anndata")
+    anndata = optional("anndata")
     obs = pd.DataFrame({"kind": pd.Categorical(KINDS)}, index=ROWS)
     X = sp.csr_matrix(DATA) if sparse else DATA
     adata = anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=NAMES), layers={"twice": 2 * DATA})
@@ -62,7 +63,7 @@ def test_anndata_in_zarr_and_layers_and_sparse(tmp_path):
     assert table.labels == KINDS
     write_h5ad(tmp_path / "a.h5ad", sparse=True)
     table = read_table(tmp_path / "a.h5ad")
-    assert sp.issparse(table.data)
+    assert sp.issparse(table.data)  # noqa: TID251
     np.testing.assert_array_equal(table.data.toarray(), DATA)
     assert table.notes == ("X is read; --layer can be twice", "--label can be kind")
     np.testing.assert_array_equal(read_table(tmp_path / "a.h5ad", layer="twice").data, 2 * DATA)
@@ -88,7 +89,7 @@ def test_arrays(tmp_path):
 
 
 def test_plain_zarr(tmp_path):
-    zarr = pytest.importorskip("zarr")
+    zarr = optional("zarr")
     zarr.save_array(str(tmp_path / "a.zarr"), DATA)
     np.testing.assert_array_equal(read_table(tmp_path / "a.zarr").data, DATA)
     group = zarr.open_group(str(tmp_path / "g.zarr"), mode="w")

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import matplotlib as mpl
 import numpy as np
 import pytest
 
+from tests.needs import optional
+
+mpl = optional("matplotlib")
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from gsppca import GSPPCA, GSPPCASelector
+from gsppca.comparison import StabilityResult
 from gsppca.plots import (
     MARK,
     OTHER,
     PALETTE,
+    ROLE_COLOURS,
     SELECTED,
     BiplotDisplay,
     EvidencePathDisplay,
     LoadingsDisplay,
     RelevanceDisplay,
-    RelevancePathDisplay,
     SelectedImageDisplay,
+    ShareDisplay,
     StabilityDisplay,
+    TopDisplay,
     plot_biplot,
     plot_evidence,
     plot_image,
     plot_loadings,
     plot_relevance,
-    plot_relevance_path,
+    plot_share,
     plot_stability,
+    plot_top,
 )
 from gsppca.plots._axes import literal, spread
 
@@ -53,15 +57,6 @@ def ax():
     plt.close("all")
 
 
-def with_path(model):
-    """A path on which variable k dies at a level that falls with its rank."""
-    levels = np.geomspace(0.1, 10, 30)
-    deaths = 10 ** np.linspace(1, -0.5, 25)[model.ranking_ - 1]
-    relevance = np.maximum(1 - levels[:, None] / deaths, 0) * np.linspace(1, 2, 25)
-    model.relevance_path_ = SimpleNamespace(levels=levels, relevance=relevance)
-    return model
-
-
 def test_evidence(model, ax):
     assert plot_evidence(model, ax) is ax
     curve, mark = ax.lines
@@ -82,32 +77,79 @@ def test_evidence_of_a_path_with_gaps(ax):
     assert ax.get_xscale() == "linear"
 
 
-def test_relevance(model, ax, data):
+def colours_of(points):
+    return {mpl.colors.to_hex(colour).upper() for colour in points.get_facecolors()}
+
+
+def test_relevance_is_coloured_by_role(model, ax, data):
     plot_relevance(model, ax, truth=data[1])
-    points, truth = ax.collections[1], ax.collections[2]
-    np.testing.assert_allclose(points.get_offsets()[:, 1], np.sort(model.relevance_)[::-1])
-    coloured = (points.get_facecolors()[:, :3] == mpl.colors.to_rgb(SELECTED)).all(axis=1)
-    assert coloured.sum() == model.n_selected_
-    assert truth.get_offsets()[:8, 1].sum() == 8
+    drawn = {c.get_label(): c for c in ax.collections if not c.get_label().startswith("_")}
+    for role in np.unique(model.role_):
+        members = model.role_ == role
+        points = drawn[role].get_offsets()
+        np.testing.assert_array_equal(np.sort(points[:, 0]), np.sort(model.ranking_[members]))
+        assert colours_of(drawn[role]) == {ROLE_COLOURS[role]}
+    assert drawn["truth"].get_offsets()[:8, 1].sum() == 8
 
 
-def test_relevance_of_many_variables_is_an_area(ax, factor_data):
-    model = GSPPCA(3).fit(factor_data(0, p=300)[0])
-    plot_relevance(model, ax)
-    everything, selected = ax.collections
-    assert everything.get_paths()[0].vertices[:, 0].max() == 300
-    assert selected.get_paths()[0].vertices[:, 0].max() == model.n_selected_
+@pytest.mark.parametrize("p", [300, 5000])
+def test_relevance_of_many_variables_is_thinned_and_the_first_are_named(ax, p):
+    relevance = np.linspace(1, 0, p)
+    selected = np.arange(p) < p // 2
+    display = RelevanceDisplay(relevance, selected, names=[f"v{k}" for k in range(p)]).plot(ax)
+    assert sum(len(c.get_offsets()) for c in ax.collections) <= 2000
+    assert [text.get_text() for text in ax.texts] == [f"v{k}" for k in range(5)]
+    assert display.ax_.get_xscale() == "log"
 
 
-def test_image(model, ax):
+def test_image_has_three_tones_and_frames(model, ax):
     plot_image(model, (5, 5), ax)
-    np.testing.assert_array_equal(ax.images[0].get_array(), model.relevance_.reshape(5, 5))
+    tones = {"noise": 0, "related": 1, "core": 2}
+    np.testing.assert_array_equal(ax.images[0].get_array().ravel(), [tones[role] for role in model.role_])
     # One edge between each selected pixel and each neighbour that is not.
     padded = np.pad(model.support_.reshape(5, 5), 1).astype(int)
     edges = np.abs(np.diff(padded, axis=0)).sum() + np.abs(np.diff(padded, axis=1)).sum()
     assert len(ax.lines) == edges
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown[0] == f"{model.core_.sum()} core"
+    assert shown[-1] == f"{model.n_selected_} selected"
     with pytest.raises(ValueError, match=r"shape must have as many pixels .* 25, got \(4, 4\)"):
         plot_image(model, (4, 4), ax)
+    plain = SelectedImageDisplay(model.relevance_.reshape(5, 5), model.support_.reshape(5, 5)).plot(ax)
+    np.testing.assert_array_equal(plain.image_.get_array(), model.relevance_.reshape(5, 5))
+
+
+def test_share_marks_the_core(model, ax):
+    plot_share(model, ax)
+    promised, curve, core = ax.lines  # the selected size lies beyond those evaluated
+    path = model.share_path_
+    np.testing.assert_array_equal(curve.get_ydata(), path.share)
+    np.testing.assert_array_equal(promised.get_ydata(), path.promised)
+    assert core.get_xydata().tolist() == [[model.core_.sum(), model.core_share_]]
+    ax.clear()
+    plot_share(model.choose(1), ax)
+    assert set(ax.lines[-1].get_xdata()) == {1}
+    assert f"core: {model.core_.sum()} carry {model.core_share_:.0%}" in ax.texts[0].get_text()
+
+
+def test_top_shows_names_and_shares_so_far(model, ax):
+    names = [f"v{k}" for k in range(25)]
+    plot_top(model, 3, ax, feature_names=names)
+    order = np.argsort(model.ranking_)[:3]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [names[k] for k in order]
+    ends = [bar.get_x() + bar.get_width() for bar in ax.patches[3:6]]
+    known = len(model.share_path_.share)
+    if known >= 3:
+        np.testing.assert_allclose(ends, model.share_path_.share[:3])
+    asked = TopDisplay.from_estimator(model.choose(1), 5, ax=ax)
+    assert len(asked.names) == 1
+
+
+def test_top_without_shares_shows_relevance(data, ax):
+    model = GSPPCA(3, method="paper").fit(data[0])
+    display = TopDisplay.from_estimator(model, 4, ax=ax)
+    assert not display.cumulative
+    np.testing.assert_allclose(display.values, model.relevance_[np.argsort(model.ranking_)[:4]])
 
 
 def test_loadings(model, ax):
@@ -116,7 +158,7 @@ def test_loadings(model, ax):
     order = np.argsort(model.ranking_)[: model.n_selected_]
     np.testing.assert_array_equal(ax.images[0].get_array(), model.components_[:, order].T)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [names[k] for k in order]
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1", "2"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["PC1", "PC2", "PC3"]
     low, high = ax.images[0].get_clim()
     assert -low == high == np.abs(model.components_).max()
 
@@ -144,7 +186,7 @@ def test_biplot(model, ax, data):
     arrows = [text for text in ax.texts if text.arrow_patch is not None]
     np.testing.assert_allclose([arrow.xy for arrow in arrows], display.scale_ * pair[longest])
     assert [text.get_text() for text in ax.texts if text.arrow_patch is None] == display.names
-    assert ax.get_xlabel() == f"component 2 ({model.explained_variance_ratio_[2]:.1%})"
+    assert ax.get_xlabel() == f"PC3 ({model.explained_variance_ratio_[2]:.1%})"
 
 
 def test_biplot_of_numbers_has_a_scale(model, ax, data):
@@ -156,30 +198,6 @@ def test_biplot_of_numbers_has_a_scale(model, ax, data):
 def test_biplot_refuses_components_that_are_not_there(model, data, components):
     with pytest.raises(ValueError, match="components must be two of the 3 components"):
         plot_biplot(model, data[0], components=components)
-
-
-def test_relevance_path(model, ax):
-    with_path(model)
-    plot_relevance_path(model, ax)
-    others, chosen = ax.collections
-    order = np.argsort(model.ranking_)
-    path = model.relevance_path_
-    for lines, members in ((chosen, order[: model.n_selected_]), (others, order[model.n_selected_ :])):
-        drawn = lines.get_segments()
-        assert len(drawn) == len(members)
-        for curve, k in zip(drawn, members, strict=True):
-            np.testing.assert_array_equal(curve, np.column_stack([path.levels, path.relevance[:, k]]))
-    assert ax.get_xscale() == "log"
-    assert {text.get_text() for text in ax.texts} == {f"x{k}" for k in order[: model.n_selected_]}
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["8 selected", "17 others"]
-
-
-def test_relevance_path_needs_one(data):
-    model = GSPPCA(3, evidence="noiseless").fit(data[0])
-    with pytest.raises(ValueError, match=r"ranking='auto'. Fit it with ranking='noise-path'"):
-        plot_relevance_path(model)
-    with pytest.raises(ValueError, match=r"relevance must have one row per level, 2, .* got shape \(3, 4\)"):
-        RelevancePathDisplay([1, 2], np.zeros((3, 4)))
 
 
 def test_stability(ax):
@@ -194,13 +212,19 @@ def test_stability(ax):
     assert mpl.colors.to_hex(ax.lines[0].get_color()).upper() == MARK
 
 
-def test_stability_of_many(ax):
-    frequencies = np.random.default_rng(0).random(300)
-    selected = frequencies > 0.7
-    plot_stability(frequencies, ax, selected=selected)
-    others, chosen = (np.array([s[1, 1] for s in lines.get_segments()]) for lines in ax.collections)
-    np.testing.assert_array_equal(np.concatenate([chosen, others]), np.sort(frequencies)[::-1])
-    assert len(chosen) == selected.sum()
+def test_stability_of_many_shows_the_most_frequent_by_name(ax):
+    frequencies = np.random.default_rng(0).random(5000)
+    plot_stability(frequencies, ax, selected=frequencies > 0.9995, max_features=20)
+    assert [bar.get_width() for bar in ax.patches] == np.sort(frequencies)[::-1][:20].tolist()
+    assert "the first 20 of 5,000 variables" in ax.get_title()
+
+
+def test_stability_takes_a_result(ax):
+    supports = np.array([[True, True, False], [True, False, False]])
+    result = StabilityResult(supports.mean(axis=0), supports.sum(axis=1), supports, 10)
+    plot_stability(result, ax)
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 0.5, 0.0]
+    assert f"Stability {result.index:.2f}" in ax.get_title()
 
 
 def test_stability_refuses_counts():
@@ -218,7 +242,8 @@ def test_stability_refuses_counts():
         lambda m, X: LoadingsDisplay.from_estimator(m),
         lambda m, X: BiplotDisplay.from_estimator(m, X),
         lambda m, X: SelectedImageDisplay.from_estimator(m, (5, 5)),
-        lambda m, X: RelevancePathDisplay.from_estimator(with_path(m)),
+        lambda m, X: ShareDisplay.from_estimator(m),
+        lambda m, X: TopDisplay.from_estimator(m, 5),
         lambda m, X: StabilityDisplay(np.linspace(0, 1, 25)).plot(),
     ],
 )

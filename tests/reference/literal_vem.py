@@ -96,3 +96,31 @@ def start(X, loadings, slab_rate, noise_variance) -> Full:
     S = np.repeat(np.eye(d)[None] / slab_rate**2, p, axis=0)
     full = Full(X, np.ones(p), noise_variance, slab_rate**2, np.zeros((len(X), d)), np.eye(d), loadings, S)
     return update_scores(full)
+
+
+# Equations 13, 14, 15 in the order in which the paper prints them, after the E-step.
+PRINTED_ORDER = (update_scores, update_loadings, update_slab, update_noise, update_relevance)
+
+
+def algorithm_1(
+    X, loadings, slab_rates, noise_variance, *, short_iterations, tol, max_iter
+) -> tuple[Full, list[float]]:
+    """The first half of Algorithm 1: short runs from every slab rate, then the best to the convergence of its bound."""
+    runs = []
+    for rate in slab_rates:
+        full, bounds = start(X, loadings, rate, noise_variance), []
+        for _ in range(short_iterations):
+            full, bounds = _iterate(full, bounds)
+        runs.append((full, bounds))
+    full, bounds = max(runs, key=lambda run: run[1][-1])
+    while len(bounds) < max_iter:
+        full, bounds = _iterate(full, bounds)
+        if bounds[-1] - bounds[-2] <= tol * X.size:
+            break
+    return full, bounds
+
+
+def _iterate(full: Full, bounds: list[float]) -> tuple[Full, list[float]]:
+    for update in PRINTED_ORDER:
+        full = update(full)
+    return full, [*bounds, bound(full)]

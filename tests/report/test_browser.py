@@ -9,6 +9,11 @@ import pickle
 
 import numpy as np
 import pytest
+
+from tests.needs import optional
+
+optional("selenium")
+optional("plotly")
 from scipy.sparse import csr_matrix
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -19,7 +24,7 @@ from gsppca.report import write_report
 
 from .conftest import HOSTILE, HOSTILE_LABEL
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser, one large report
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]  # one browser, one large report
 FETCHED = ("http:", "https:", "ws:", "wss:", "ftp:")
 
 
@@ -57,7 +62,7 @@ def set_size(browser, size):
 
 def table_names(browser):
     return browser.execute_script(
-        "return [...document.querySelectorAll('#variables tbody td.name')].map(td => td.textContent)"
+        "return [...document.querySelectorAll('#variables tbody td.name button')].map(b => b.textContent)"
     )
 
 
@@ -83,7 +88,7 @@ def test_it_opens_in_silence_and_fits(browser, hostile, width):
     drawn = browser.execute_script(
         "return [...document.querySelectorAll('.chart')].map(c => c.querySelectorAll('.main-svg').length > 0)"
     )
-    assert drawn == [True] * 5
+    assert drawn == [True] * 6
 
 
 def test_names_are_text_everywhere(browser, hostile):
@@ -102,10 +107,13 @@ def test_names_are_text_everywhere(browser, hostile):
     assert "<b>bold</b>" in ticks
     assert "alert(3)" in text(browser, "#command")
     # Hover labels, by plotly's own event.
+    roles = hostile.model.role_[np.argsort(hostile.model.ranking_)]
+    place = ranked.index(HOSTILE[0])
+    trace = ("core", "related", "noise").index(roles[place])
     for chart, curve, point, expected in (
         ("scores", 0, 0, "<u>s"),
-        ("relevance", 0, ranked.index(HOSTILE[0]), HOSTILE[0]),
-        ("evidence", 0, ranked.index(HOSTILE[1]), HOSTILE[1]),
+        ("relevance", trace, int((roles[:place] == roles[place]).sum()), HOSTILE[0]),
+        ("share", 1, 0, ranked[0].replace("\n", " ")),
     ):
         browser.execute_script(
             "Plotly.Fx.hover(arguments[0], [{curveNumber: arguments[1], pointNumber: arguments[2]}])",
@@ -121,9 +129,8 @@ def test_the_slider_moves_everything(browser, hostile):
     model = hostile.model
     open_report(browser, hostile.path)
     ranked = [hostile.names[k] for k in np.argsort(model.ranking_)]
-    path = model.evidence_path_
+    path, shares = model.evidence_path_, model.share_path_.share
     assert table_names(browser) == ranked[: model.n_selected_]
-    assert "the best evidence" in text(browser, "#size-state")
     slider = element(browser, "#size-slider")
     slider.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT, Keys.ARROW_RIGHT)
     settled(browser)
@@ -138,21 +145,95 @@ def test_the_slider_moves_everything(browser, hostile):
         assert text(browser, "#table-count") == f"{wanted} selected variables."
         explained = f"{at_size.explained_variance_ratio_.sum():.1%}"
         assert text(browser, "#card-explained") == explained
-        assert text(browser, "#size-state").startswith(f"{explained} of the variance")
+        share = f"{shares[wanted - 1]:.1%}" if wanted <= len(shares) else "–"
+        assert text(browser, "#card-share") == share
+        assert f"{explained} of the variance" in text(browser, "#size-state")
         assert text(browser, "#card-selected") == f"{wanted}"
         assert text(browser, "#card-fitted") == f"selected (fitted: {model.n_selected_})"
-        x, y, line, blue = browser.execute_script(
+        x, y, line, strong = browser.execute_script(
             "const e = document.getElementById('evidence'), r = document.getElementById('relevance');"
-            "return [e.data[1].x[0], e.data[1].y[0], e.layout.shapes[0].x0, r.data[0].x.length]"
+            "return [e.data[1].x, e.data[1].y, e.layout.shapes[0].x0,"
+            " r.data.flatMap(t => t.marker.opacity).filter(o => o === 1).length]"
         )
-        assert (x, line, blue) == (wanted, wanted, wanted)
-        assert y == pytest.approx(path.log_evidence[wanted - 1] - path.log_evidence.max())
+        assert (line, strong) == (wanted, wanted)
+        if wanted in path.sizes:
+            assert x == [wanted]
+            assert y[0] == pytest.approx(path.log_evidence[path.sizes == wanted][0] - path.log_evidence.max())
     slider.send_keys(Keys.HOME)
     settled(browser)
     assert len(table_names(browser)) == 1
     element(browser, "#size-reset").click()
     settled(browser)
     assert table_names(browser) == ranked[: model.n_selected_]
+    assert browser.get_log("browser") == []
+
+
+def test_the_buttons_lead_to_their_sizes_with_loadings_and_scores(browser, hostile):
+    model = hostile.model
+    open_report(browser, hostile.path)
+    buttons = browser.find_elements(By.CSS_SELECTOR, "#presets button")
+    sizes = sorted({10, 20, int(model.core_.sum()), int(model.relevant_.sum())})
+    assert [int(button.get_attribute("data-size")) for button in buttons] == sizes
+    order = np.argsort(model.ranking_)
+    for button, size in zip(buttons, sizes, strict=True):
+        button.click()
+        settled(browser)
+        chosen = model.choose(size)
+        assert len(table_names(browser)) == size
+        assert button.get_attribute("aria-pressed") == "true"
+        z, x = browser.execute_script(
+            "return [document.getElementById('loadings').data[0].z,"
+            " document.getElementById('scores').data.map(t => Array.from(t.x))]"
+        )
+        np.testing.assert_allclose(z, chosen.components_[:, order[:size]].T, rtol=1e-5, atol=1e-6)
+        scores = chosen.transform(hostile.X)[:, 0]
+        for values, label in zip(x, sorted(set(hostile.labels)), strict=True):
+            np.testing.assert_allclose(values, scores[hostile.labels == label], rtol=1e-5, atol=1e-5)
+    set_size(browser, 12)
+    assert "the nearest size to 12" in text(browser, "#scores-caption")
+    assert browser.get_log("browser") == []
+
+
+def test_a_variable_opens_what_it_stands_for(browser, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 12))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=60)
+    X[:, 3] = -X[:, 2] + 0.1 * rng.normal(size=60)
+    model = GSPPCA(2, n_features_to_select="core").fit(X)
+    open_report(browser, write_report(model, tmp_path / "report.html"))
+    ((first, [(other, r), *_]), *_) = model.represented_by()
+    button = element(browser, "#variables td.name button")
+    assert button.text == f"x{first}"
+    button.send_keys(Keys.ENTER)  # with the keyboard
+    story = text(browser, "#variables tr.more td")
+    assert f"stands for 1: x{other} ({'−' if r < 0 else '+'}{abs(r):.2f})" in story
+    element(browser, "#all").click()
+    roles = browser.execute_script(
+        "return [...document.querySelectorAll('#variables td.role')].map(td => td.dataset.role)"
+    )
+    assert roles == model.role_[np.argsort(model.ranking_)].tolist()
+    assert browser.get_log("browser") == []
+
+
+def test_a_set_that_is_no_cut_of_the_order(browser, tmp_path):
+    """The rules "fdr" and "r2" select any variables: they are listed, and the slider shows cuts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 30))
+    X[:, :9] += 2 * rng.normal(size=(80, 2)) @ rng.normal(size=(2, 9))
+    model = GSPPCA(2, n_features_to_select="r2").fit(X)
+    model.support_[:] = False
+    model.support_[[3, 5, 20]] = True
+    model.n_selected_ = 3
+    open_report(browser, write_report(model, tmp_path / "report.html"))
+    ranked = [f"x{k}" for k in np.argsort(model.ranking_)]
+    assert table_names(browser) == [name for name in ranked if name in ("x3", "x5", "x20")]
+    assert "not the first ones of the order" in text(browser, "#size-state")
+    set_size(browser, 3)
+    assert table_names(browser) == ranked[:3]
+    element(browser, "#size-reset").click()
+    settled(browser)
+    assert len(table_names(browser)) == 3
+    assert "x20" in table_names(browser)
     assert browser.get_log("browser") == []
 
 
@@ -164,16 +245,22 @@ def test_the_charts_show_the_numbers_of_the_model(browser, hostile):
         "const plain = t => ({x: Array.from(t.x), y: Array.from(t.y), z: t.z});"
         "const get = id => document.getElementById(id).data.map(plain);"
         "return {evidence: get('evidence'), explained: get('explained'), relevance: get('relevance'),"
-        " scores: get('scores'), loadings: get('loadings')}"
+        " scores: get('scores'), loadings: get('loadings'), share: get('share')}"
     )
     path = model.evidence_path_
     assert data["evidence"][0]["x"] == path.sizes.tolist()
     np.testing.assert_allclose(data["evidence"][0]["y"], path.log_evidence - path.log_evidence.max())
     expected = [model.choose(k).explained_variance_ratio_.sum() for k in range(1, 30)]
     np.testing.assert_allclose(data["explained"][0]["y"], expected, rtol=1e-9)
-    selected, others = data["relevance"]
-    np.testing.assert_array_equal(selected["y"] + others["y"], model.relevance_[order[:29]])
-    np.testing.assert_array_equal(data["loadings"][0]["z"], model.components_[:, order[:8]].T.astype(np.float32))
+    np.testing.assert_array_equal(data["share"][1]["y"], model.share_path_.share)
+    core = int(model.core_.sum())
+    assert (data["share"][2]["x"], data["share"][2]["y"]) == ([core], [model.core_share_])
+    for trace, role in zip(data["relevance"], ("core", "related", "noise"), strict=False):
+        members = order[:29][model.role_[order[:29]] == role]
+        np.testing.assert_array_equal(trace["x"], model.ranking_[members])
+        np.testing.assert_array_equal(trace["y"], model.relevance_[members])
+    kept = order[: model.n_selected_]
+    np.testing.assert_array_equal(data["loadings"][0]["z"], model.components_[:, kept].T.astype(np.float32))
     scores = model.transform(hostile.X)
     for trace, label in zip(data["scores"], sorted(set(hostile.labels)), strict=True):
         np.testing.assert_allclose(trace["x"], scores[hostile.labels == label, 0], rtol=1e-5, atol=1e-6)
@@ -191,7 +278,7 @@ def test_search_and_sort(browser, hostile):
     search = element(browser, "#search")
     search.send_keys("SCRIPT")
     assert sorted(table_names(browser)) == sorted([HOSTILE[0], HOSTILE[2]])
-    assert text(browser, "#table-count") == "2 of 8 selected variables match."
+    assert text(browser, "#table-count") == f"2 of {hostile.model.n_selected_} selected variables match."
     element(browser, "#all").click()
     assert set(table_names(browser)) == {HOSTILE[0], HOSTILE[2], HOSTILE[20]}
     search.send_keys(Keys.CONTROL, "a")
@@ -200,15 +287,14 @@ def test_search_and_sort(browser, hostile):
     head = "#variables th[data-key={}]"
     for key, expected in (
         ("name", sorted(ranked, key=str.lower)),
-        ("relevance", ranked),
-        ("column", [name for name in hostile.names if name in ranked]),
+        ("rank", ranked),
     ):
         element(browser, head.format(key) + " button").click()
         assert table_names(browser) == expected
-    assert element(browser, head.format("column")).get_attribute("aria-sort") == "ascending"
-    element(browser, head.format("column") + " button").click()
-    assert table_names(browser) == [name for name in hostile.names if name in ranked][::-1]
-    assert element(browser, head.format("column")).get_attribute("aria-sort") == "descending"
+    assert element(browser, head.format("rank")).get_attribute("aria-sort") == "ascending"
+    element(browser, head.format("rank") + " button").click()
+    assert table_names(browser) == ranked[::-1]
+    assert element(browser, head.format("rank")).get_attribute("aria-sort") == "descending"
 
 
 def test_the_download_has_the_numbers_of_the_model(browser, hostile, tmp_path):
@@ -226,10 +312,13 @@ def test_the_download_has_the_numbers_of_the_model(browser, hostile, tmp_path):
     assert [int(row["column"]) for row in rows] == order.tolist()
     assert {row["selected"] for row in rows} == {"true"}
     np.testing.assert_array_equal([float(row["relevance"]) for row in rows], model.relevance_[order])
-    np.testing.assert_array_equal(
-        [float(row["log_evidence"]) for row in rows], model.evidence_path_.log_evidence[: model.n_selected_]
-    )
-    loadings = [[float(row[f"gsppca{j}"]) for j in range(3)] for row in rows]
+    path = dict(zip(model.evidence_path_.sizes.tolist(), model.evidence_path_.log_evidence.tolist(), strict=True))
+    assert [row["log_evidence"] for row in rows][:1] == [""]
+    assert [float(row["log_evidence"]) for row in rows[1:]] == [path[k] for k in range(2, model.n_selected_ + 1)]
+    assert [row["role"] for row in rows] == model.role_[order].tolist()
+    known = min(len(rows), len(model.share_path_.share))
+    assert [float(row["share"]) for row in rows[:known]] == model.share_path_.share[:known].tolist()
+    loadings = [[float(row[f"PC{j}"]) for j in (1, 2, 3)] for row in rows]
     np.testing.assert_allclose(loadings, model.components_[:, order].T, rtol=1e-6)
 
 
@@ -252,30 +341,19 @@ def test_fifty_thousand_variables(browser, large):
     assert text(browser, "#table-count") == "10,000 of 50,000 variables match; the first 200 are shown."
     element(browser, "#more").click()
     assert len(table_names(browser)) == 400
-    # What is drawn is thinned, keeps the highest point, and the caption says so.
-    drawn, highest = browser.execute_script(
-        "const curve = document.getElementById('evidence').data[0]; return [curve.x.length, Math.max(...curve.y)]"
-    )
-    assert drawn < 1600 < len(large.model.evidence_path_.sizes)
-    assert highest == 0
-    assert "Drawn: " in text(browser, "#evidence-caption")
+    # What is drawn is thinned, and the caption says so.
+    assert "Drawn: " in text(browser, "#relevance-caption")
     assert "of 50,000 variables" in text(browser, "#relevance-caption")
-    # Sizes between those evaluated are chosen, and said not to be evaluated.
+    # Sizes between those computed are chosen, and marked.
     missing = int(np.setdiff1d(np.arange(20_000, 21_000), large.model.evidence_path_.sizes)[0])
     element(browser, "#all").click()
     browser.execute_script(find, "")
     set_size(browser, missing)
-    assert "evidence not evaluated here" in text(browser, "#size-state")
+    assert "evidence" not in text(browser, "#size-state")
     assert "≈" in text(browser, "#card-explained")
     assert text(browser, "#table-count") == f"{missing:,} selected variables; the first 200 are shown."
-    # Zooming in draws what thinning had left out.
-    set_size(browser, large.model.n_selected_)
     browser.execute_script("document.getElementById('evidence-near').click()")
     settled(browser)
-    sizes = large.model.evidence_path_.sizes
-    shown = browser.execute_script("return Array.from(document.getElementById('evidence').data[0].x)")
-    near = sizes[(sizes >= large.model.n_selected_ / 2) & (sizes <= 2 * large.model.n_selected_)]
-    assert set(near) <= set(shown)
     assert browser.get_log("browser") == []
 
 
@@ -313,7 +391,7 @@ def one_factor():
 
 def without_selection(X):
     """A model that says it found nothing, and selects nothing."""
-    model = GSPPCA(1, evidence="noiseless").fit(X)
+    model = GSPPCA(1, method="paper").fit(X)
     model.support_[:] = False
     model.n_selected_, model.supported_ = 0, False
     model.components_, model.explained_variance_ratio_ = np.zeros((0, 20)), np.zeros(0)
@@ -321,16 +399,17 @@ def without_selection(X):
 
 
 ODD = {
-    "one component": lambda: GSPPCA(1, evidence="noiseless").fit(one_factor()),
-    "one variable": lambda: GSPPCA(2, evidence="noiseless").fit(one_factor()).choose(1),
-    "all variables": lambda: GSPPCA(2, evidence="noiseless").fit(one_factor()).choose(20),
+    "one component": lambda: GSPPCA(1, method="paper").fit(one_factor()),
+    "one variable": lambda: GSPPCA(2, method="paper").fit(one_factor()).choose(1),
+    "all variables": lambda: GSPPCA(2, method="paper").fit(one_factor()).choose(20),
     "no data": lambda: pickle.loads(pickle.dumps(GSPPCASelector(2).fit(one_factor()))),
-    "two variables": lambda: GSPPCA(1, evidence="noiseless").fit(one_factor()[:, [0, 7]]),
+    "two variables": lambda: GSPPCA(1, method="paper").fit(one_factor()[:, [0, 7]]),
     "single precision, sparse": lambda: GSPPCA(2).fit(csr_matrix(one_factor().astype(np.float32))),
     "no structure": lambda: without_selection(pure_noise()),
 }
 
 
+@pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")
 @pytest.mark.parametrize("kind", ODD)
 def test_odd_models(browser, tmp_path, kind):
     model = ODD[kind]()

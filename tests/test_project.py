@@ -1,0 +1,161 @@
+"""What surrounds the code agrees with it: targets, versions, links, pages that are drawn from the source."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import gsppca
+from tests.needs import optional
+from tests.tiers import slow_tests
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([\w.%-]+):(?!=)", MAKEFILE, re.MULTILINE))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROSE = [
+    *ROOT.glob("*.md"),
+    *(ROOT / ".github").glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    ROOT / "tests" / "README.md",
+]
+
+
+def is_target(name):
+    return name in TARGETS or any(
+        "%" in target and re.fullmatch(target.replace(".", r"\.").replace("%", ".+"), name) for target in TARGETS
+    )
+
+
+def commands(workflow):
+    """Targets that the jobs of a workflow make, one for each entry of their matrix."""
+    yaml = optional("yaml")
+    for job in yaml.safe_load(workflow.read_text())["jobs"].values():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        entries = [entry["target"] for entry in matrix.get("include", [])] + matrix.get("target", [])
+        for step in job["steps"]:
+            for words in re.findall(r"\bmake ((?:\$\{\{[^}]*\}\}|[\w.-]+ ?)+)", step.get("run", "")):
+                names = [words] if "${{" in words else words.split()
+                yield from (entry for name in names for entry in (entries if "matrix.target" in name else [name]))
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_make_targets_that_exist(workflow):
+    made = list(commands(workflow))
+    assert made
+    assert [name for name in made if not is_target(name)] == []
+
+
+def test_everything_that_we_claim_is_made_by_a_workflow():
+    made = {name for workflow in WORKFLOWS for name in commands(workflow)}
+    assert {"test", "minimal", "lowest", "newest", "python3.12", "python3.13"} <= made
+    assert {"docs", "package", "cluster", "browser-tests", "coverage"} <= made
+
+
+def test_commands_in_the_prose_exist():
+    for path in PROSE:
+        for words in re.findall(r"`make ([\w. -]+)`", path.read_text()):
+            assert [name for name in words.split() if not is_target(name)] == [], f"{path.name}: make {words}"
+
+
+def test_phony_targets_are_targets():
+    phony = re.search(r"\.PHONY: ((?:.*\\\n)*.*)", MAKEFILE)[1].replace("\\", "").split()
+    assert set(phony) <= TARGETS
+    real = {name for name in TARGETS if not name.startswith((".", "$")) and "%" not in name}
+    assert real <= set(phony)
+
+
+def test_the_version_is_the_same_everywhere():
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/gsppca/__init__.py"
+    release = gsppca.__version__.split(".dev")[0]
+    assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == release
+    assert re.search(r'set version = "(.*?)"', (ROOT / "conda/recipe/meta.yaml").read_text())[1] == release
+    assert f"## {release}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for():
+    recipe = (ROOT / "conda" / "recipe" / "meta.yaml").read_text()
+    for requirement in PROJECT["project"]["dependencies"]:
+        name, version = requirement.split(">=")
+        assert f"- {name} >={version}\n" in recipe
+
+
+def test_all_holds_every_extra_and_no_tool():
+    extras = PROJECT["project"]["optional-dependencies"]
+    named, waiting = set(), ["all"]
+    while waiting:
+        for requirement in extras[waiting.pop()]:
+            for inner in re.findall(r"gsppca\[(.*?)\]", requirement):
+                waiting.extend(set(inner.split(",")) - named)
+                named.update(inner.split(","))
+    assert named == set(extras) - {"all", "real-data"}  # a peer there holds scikit-learn back
+    assert not {"pytest", "mypy", "ruff"} & {re.split(r"[\[>]", r)[0] for name in extras for r in extras[name]}
+
+
+def test_links_of_the_readme_work_on_an_index():
+    """The substitutions of pyproject.toml leave no relative link, and lead to files that exist."""
+    text = (ROOT / "README.md").read_text()
+    settings = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    for substitution in settings["substitutions"]:
+        text = re.sub(substitution["pattern"], substitution["replacement"], text)
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 10
+    assert all(link.startswith(("https://", "#")) for link in links)
+    base = PROJECT["project"]["urls"]["Source"]
+    raw = f"{base}/raw/"
+    for link in links:
+        for start in (f"{base}/source/", raw):
+            if link.startswith(start):
+                assert (ROOT / link.removeprefix(start).partition("#")[0]).exists(), link
+    assert text.count(raw) == len(re.findall(r"!\[", text))
+
+
+def test_the_architecture_page_is_up_to_date():
+    script = ROOT / "docs" / "make_architecture.py"
+    result = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_slow_tests_exist():
+    """A name that is gone stands for a test that was renamed and is not slow any more."""
+    for name in sorted(slow_tests()):
+        file, _, function = name.partition("::")
+        tree = ast.parse((ROOT / file).read_text())
+        assert function in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, name
+
+
+def test_mutations_can_be_made():
+    for mutation in tomllib.loads((ROOT / "tests" / "mutations.toml").read_text())["mutation"]:
+        assert (ROOT / mutation["file"]).read_text().count(mutation["old"]) >= 1, mutation["what"]
+        assert (ROOT / mutation["tests"].split()[0]).exists()
+
+
+def test_citations_of_the_paper_exist():
+    text, bibliography = ((ROOT / "paper" / name).read_text() for name in ("paper.md", "paper.bib"))
+    cited = set(re.findall(r"@([a-z]+\d{4})", text))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))
+    for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
+        assert (ROOT / "paper" / picture).exists(), picture
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / ".pre-commit-config.yaml"], ids=lambda path: path.name)
+def test_settings_are_yaml(path):
+    assert optional("yaml").safe_load(path.read_text())
+
+
+def test_hooks_are_pinned():
+    for repository in optional("yaml").safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]:
+        assert repository["repo"] == "local" or re.fullmatch(r"v\d+\.\d+\.\d+", repository["rev"])
+
+
+def test_no_environment_variable_selects_tests():
+    switches = ("GSPPCA_" + "CLUSTER", "GSPPCA_" + "REQUIRE")
+    for path in [*(ROOT / "tests").rglob("*.py"), ROOT / "Makefile", ROOT / ".ci" / "run"]:
+        assert not any(switch in path.read_text() for switch in switches), path
