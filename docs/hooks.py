@@ -21,6 +21,30 @@ FORMULA = re.compile(
     r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
     re.DOTALL,
 )
+# Pages of other packages, for links by name. An inventory (objects.inv) would have to be fetched for every build.
+_SKLEARN = "https://scikit-learn.org/stable/modules/generated/{}.html"
+_NUMPY = "https://numpy.org/doc/stable/reference/generated/{}.html"
+_ANNDATA = "https://anndata.readthedocs.io/en/stable/generated/{}.html"
+_SCANPY = "https://scanpy.readthedocs.io/en/stable/api/{}.html"
+_SCIPY = "https://docs.scipy.org/doc/scipy/reference/generated/{}.html"
+ELSEWHERE = {
+    "anndata.AnnData": _ANNDATA,
+    "numpy.ndarray": _NUMPY,
+    "numpy.memmap": _NUMPY,
+    "scanpy.pp.highly_variable_genes": _SCANPY,
+    "scanpy.pp.pca": _SCANPY,
+    "scipy.sparse.csc_array": _SCIPY,
+    "scipy.sparse.csr_array": _SCIPY,
+    "sklearn.base.clone": _SKLEARN,
+    "sklearn.decomposition.PCA": _SKLEARN,
+    "sklearn.decomposition.SparsePCA": _SKLEARN,
+    "sklearn.feature_selection.SelectorMixin": _SKLEARN,
+    "sklearn.feature_selection.VarianceThreshold": _SKLEARN,
+    "sklearn.model_selection.GridSearchCV": _SKLEARN,
+    "sklearn.pipeline.Pipeline": _SKLEARN,
+    "sklearn.pipeline.make_pipeline": _SKLEARN,
+    "sklearn.preprocessing.StandardScaler": _SKLEARN,
+}
 LONG_NAME = re.compile(r"<code>([\w./:]{16,})</code>")
 
 
@@ -31,6 +55,13 @@ def on_files(files: Any, config: Any) -> Any:
     for result in (RESULTS / "index.html", *sorted(RESULTS.glob("*.csv"))):
         files.append(File.generated(config, f"results/{result.name}", abs_src_path=str(result)))
     return files
+
+
+def on_env(env: Any, config: Any, **_: Any) -> Any:
+    """Let pages link to other packages by name."""
+    for name, page in ELSEWHERE.items():
+        config.plugins["autorefs"].register_url(name, page.format(name))
+    return env
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -52,7 +52,7 @@ def main() -> None:
     """Fit the digits, write the report, photograph it."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images")
     images, labels = load_digits(return_X_y=True)
-    model = GSPPCA(evidence="noiseless").fit(images)
+    model = GSPPCA().fit(images)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         page = write_report(model, Path(temporary) / "report.html", feature_names=PIXELS, labels=labels)
         pictures(page, folder, f"{temporary}/profile")

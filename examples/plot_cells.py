@@ -8,14 +8,17 @@ import warnings
 
 import anndata as ad
 import numpy as np
-from showing import BLUE, GREEN, GREY, ORANGE, QUICK, plt, save, table
+from showing import BLUE, GREEN, GREY, ORANGE, QUICK, SKY, plt, save, table
 from sklearn.metrics import adjusted_rand_score
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of scanpy's own imports
     import scanpy as sc
 
+from gsppca import MostVariablesWarning
 from gsppca.scanpy import gsppca
+
+warnings.simplefilter("ignore", MostVariablesWarning)  # its numbers are printed
 
 D = 10
 SIZES = (50, 100) if QUICK else (25, 50, 100, 200, 400)
@@ -54,7 +57,12 @@ def by_dispersion(size):
 
 
 def by_gsppca(size):
-    found = gsppca(cells, D, n_features_to_select=size, ranking="vem", evidence="noiseless", copy=True)
+    found = gsppca(cells, D, n_features_to_select=size, copy=True)
+    return found.var["gsppca"].to_numpy()
+
+
+def by_paper(size):
+    found = gsppca(cells, D, method="paper", n_features_to_select=size, copy=True)
     return found.var["gsppca"].to_numpy()
 
 
@@ -65,6 +73,7 @@ def by_variance(size):
 
 methods = {
     "GSPPCA": (by_gsppca, BLUE, "-"),
+    "GSPPCA, the paper's": (by_paper, SKY, "-"),
     "highly_variable_genes": (by_dispersion, ORANGE, "--"),
     "largest variance": (by_variance, GREEN, ":"),
 }
@@ -76,9 +85,12 @@ drawn = np.array(
 )  # (draws, sizes)
 all_genes = agreement(np.ones(cells.n_vars, dtype=bool))
 
-gsppca(cells, D, ranking="vem", evidence="noiseless")
+gsppca(cells, D)
 chosen = cells.uns["gsppca"]
-at_evidence = agreement(cells.var["gsppca"].to_numpy()).mean()
+at_core = agreement(cells.var["gsppca"].to_numpy()).mean()
+print(
+    f"{chosen['n_relevant']} of {cells.n_vars} genes are relevant; {chosen['n_selected']} selected, ARI {at_core:.2f}"
+)
 
 rows = [[name, *(f"{value:.2f}" for value in curve.mean(axis=1))] for name, curve in curves.items()]
 rows.append(
@@ -100,20 +112,21 @@ for name, (_, colour, line) in methods.items():
 left.fill_between(SIZES, *np.percentile(drawn, [10, 90], axis=0), color=GREY, alpha=0.3, lw=0, label="at random, 80 %")
 left.axhline(all_genes.mean(), color=GREY, lw=1)
 left.annotate("all genes", (SIZES[-1], all_genes.mean()), ha="right", va="bottom", color="#666666", fontsize=8.5)
-left.plot(chosen["n_selected"], at_evidence, "*", color=BLUE, ms=11, label=f"evidence: {chosen['n_selected']} genes")
+left.plot(chosen["n_selected"], at_core, "*", color=BLUE, ms=11, label=f"default: {chosen['n_selected']} genes")
 left.set(
     xscale="log", xlabel="number of genes", ylabel="agreement with the labels (ARI)", title="Clusters", ylim=(0, 0.7)
 )
 left.set_xticks(SIZES, [str(size) for size in SIZES])
 left.minorticks_off()
 left.legend(frameon=False, fontsize=8, loc="lower right")
-middle.plot(chosen["sizes"], chosen["log_evidence"] - chosen["log_evidence"].max(), color=BLUE)
-middle.axvline(chosen["n_selected"], color=ORANGE, ls="--", lw=1.2)
-middle.set(xlabel="number of genes", ylabel="log evidence − maximum", title=f"Evidence: {chosen['n_selected']} genes")
+middle.plot(np.arange(1, len(chosen["share"]) + 1), 100 * chosen["share"], color=BLUE)
+middle.axvline(chosen["n_core"], color=ORANGE, ls="--", lw=1.2)
+middle.set(xlabel="number of genes", ylabel="% of the structure, cells left out", ylim=(0, 100))
+middle.set_title(f"Core: {chosen['n_core']} genes, {chosen['core_share']:.0%}")
 labels = cells.obs["bulk_labels"]
 for i, label in enumerate(labels.cat.categories):
     members = (labels == label).to_numpy()
     right.scatter(*cells.obsm["X_gsppca"][members, :2].T, s=5, color=plt.cm.tab10(i), label=label)
-right.set(xlabel="component 0", ylabel="component 1", title="Cells, coloured by their labels")
+right.set(xlabel="PC1", ylabel="PC2", title="Cells, coloured by their labels")
 right.legend(frameon=False, fontsize=6.5, markerscale=2, loc="center left", bbox_to_anchor=(1, 0.5))
 save(figure, "cells")

@@ -34,42 +34,55 @@ def texts(n, seed=0):
     return sparse.vstack(blocks, format="csr"), truth
 
 
-def measured(X):
+def measured(X, method="joint"):
     """The fitted model, its seconds, and the megabytes that it held at most beyond X."""
     tracemalloc.start()
     start = time.perf_counter()
-    model = GSPPCA(D, n_features_to_select=Q, ranking="vem", evidence="noiseless").fit(X)
+    model = GSPPCA(D, method=method, n_features_to_select=Q).fit(X)
     seconds = time.perf_counter() - start
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     return model, seconds, peak
 
 
-rows, dense_seconds, sparse_seconds = [], [], []
+rows = []
+seconds = {(container, method): [] for container in ("dense", "sparse") for method in ("joint", "paper")}
 with tempfile.TemporaryDirectory() as folder:
     for n in SIZES:
         X, truth = texts(n)
         on_disk = np.memmap(Path(folder) / f"{n}.dat", dtype=np.float32, mode="w+", shape=(n, P))
         for start in range(0, n, 2000):
             on_disk[start : start + 2000] = X[start : start + 2000].toarray()
-        dense, seconds, peak = measured(on_disk)
-        dense_seconds.append(seconds)
-        rows.append([f"{n:,}", "dense, from a file", f"{on_disk.nbytes / 1e6:.0f}", f"{seconds:.1f}", f"{peak:.0f}"])
-        size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 1e6
-        model, seconds, peak = measured(X)
-        sparse_seconds.append(seconds)
-        rows.append([f"{n:,}", "sparse", f"{size:.0f}", f"{seconds:.1f}", f"{peak:.0f}"])
-        assert (model.support_ == dense.support_).mean() > 0.99
-        found = (model.support_ & truth).sum()
-        print(f"{n} texts: {found} of {truth.sum()} words with a topic are among the {Q} selected")
-table("large", ["texts", "container", "data, MB", "fit, s", "memory beyond the data, MB"], rows)
+        sizes = {"dense": on_disk.nbytes, "sparse": X.data.nbytes + X.indices.nbytes + X.indptr.nbytes}
+        supports = {}
+        for (container, method), times in seconds.items():
+            model, spent, peak = measured(on_disk if container == "dense" else X, method)
+            supports[container, method] = model.support_
+            times.append(spent)
+            name = "dense, from a file" if container == "dense" else "sparse"
+            found = f"{(model.support_ & truth).sum()} of {truth.sum()}"
+            rows.append([f"{n:,}", name, method, f"{sizes[container] / 1e6:.0f}", f"{spent:.1f}", f"{peak:.0f}", found])
+        for method in ("joint", "paper"):
+            assert (supports["dense", method] == supports["sparse", method]).mean() > 0.99
+header = [
+    "texts",
+    "container",
+    "method",
+    "data, MB",
+    "fit, s",
+    "memory beyond the data, MB",
+    "true words among the first",
+]
+table("large", [*header[:-1], f"{header[-1]} {Q}"], rows)
 
 figure, ax = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
-ax.loglog(SIZES, dense_seconds, "o-", color=ORANGE, label="dense, from a file")
-ax.loglog(SIZES, sparse_seconds, "s-", color=BLUE, label="sparse")
-reference = np.array(SIZES) / SIZES[0] * min(dense_seconds[0], sparse_seconds[0])
+for (container, method), times in seconds.items():
+    colour, mark = (ORANGE, "o") if container == "dense" else (BLUE, "s")
+    line = "-" if method == "joint" else "--"
+    ax.loglog(SIZES, times, line, marker=mark, color=colour, label=f"{container}, {method}")
+reference = np.array(SIZES) / SIZES[0] * min(times[0] for times in seconds.values())
 ax.loglog(SIZES, reference, ":", color=GREY, label="proportional to n")
-ax.set(xlabel="number of texts", ylabel="seconds of a fit", title=f"{P} words, {D} components, all {P} sizes")
+ax.set(xlabel="number of texts", ylabel="seconds of a fit", title=f"{P} words, {D} components")
 ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
 ax.yaxis.set_major_formatter("{x:g}")
 ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if str(value)[0] in "25" else "")

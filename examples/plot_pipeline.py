@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from showing import BLUE, GREEN, GREY, ORANGE, QUICK, plt, save, table
+from showing import BLUE, GREEN, GREY, ORANGE, QUICK, SKY, plt, save, table
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression
@@ -27,11 +27,8 @@ DRAWS = 2 if QUICK else 10  # of random variables
 
 
 SELECTORS = {  # name: (number of variables and of components -> selectors, colour, line)
-    "GSPPCA": (
-        lambda k, d: [GSPPCASelector(d, n_features_to_select=k, ranking="vem", evidence="noiseless")],
-        BLUE,
-        "-",
-    ),
+    "GSPPCA": (lambda k, d: [GSPPCASelector(n_features_to_select=k)], BLUE, "-"),
+    "GSPPCA, the paper's": (lambda k, d: [GSPPCASelector(d, method="paper", n_features_to_select=k)], SKY, "-"),
     "variance": (lambda k, d: [SelectKBest(variances, k=k)], ORANGE, "--"),
     "F test (sees the labels)": (lambda k, d: [SelectKBest(f_classif, k=k)], GREEN, ":"),
     f"at random, {DRAWS} draws": (

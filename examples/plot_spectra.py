@@ -4,6 +4,8 @@ The spectra where the environment variable GSPPCA_DATA names a directory that ho
 substances with two bands each.
 """
 
+import warnings
+
 import numpy as np
 from showing import BLUE, GREY, ORANGE, QUICK, plt, save, table
 from sklearn.cross_decomposition import PLSRegression
@@ -12,8 +14,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from gsppca import GSPPCA
+from gsppca import GSPPCA, MostVariablesWarning
 from gsppca.datasets import load_gasoline
+
+warnings.simplefilter("ignore", MostVariablesWarning)  # its numbers are printed
 
 
 def spectra():
@@ -34,12 +38,14 @@ def spectra():
 
 X, wavelengths, octane, source = spectra()
 columns = np.random.default_rng(0).permutation(X.shape[1])
-model = GSPPCA(n_components=6, ranking="vem", evidence="noiseless").fit(X[:, columns])
+model = GSPPCA(6).fit(X[:, columns])
 chosen = np.zeros(len(wavelengths), dtype=bool)
 chosen[columns[model.support_]] = True
-relevance = np.empty(len(wavelengths))
-relevance[columns] = model.relevance_
-print(f"{source}: {model.n_selected_} of {len(wavelengths)} wavelengths")
+predicted = np.empty(len(wavelengths))
+predicted[columns] = model.predicted_share_
+n_relevant = int(model.relevant_.sum())
+print(f"{source}: {n_relevant} of {len(wavelengths)} wavelengths are relevant, {model.n_selected_} selected")
+print(f"the core carries {model.core_share_:.0%} on spectra left out")
 
 folds = KFold(5 if QUICK else 10, shuffle=True, random_state=0)
 
@@ -51,12 +57,17 @@ def error(*steps):
 
 
 rows = [["the mean", 0, f"{octane.std():.3f}"], ["PCA, 6 components", 401, error(PCA(6), LinearRegression())]]
-for size in ("evidence", 40, 20):
-    sparse = GSPPCA(6, n_features_to_select=size, ranking="vem", evidence="noiseless")
-    label = model.n_selected_ if size == "evidence" else size
+for size in ("auto", 20, 40):
+    sparse = GSPPCA(6, n_features_to_select=size)
+    label = model.n_selected_ if size == "auto" else size
     rows.append(
-        [f"GSPPCA, 6 components{', evidence' * (size == 'evidence')}", label, error(sparse, LinearRegression())]
+        [f"GSPPCA, 6 components{', its own size' * (size == 'auto')}", label, error(sparse, LinearRegression())]
     )
+for size in ("auto", 20, 40):
+    sparse = GSPPCA(6, method="paper", n_features_to_select=size)
+    label = sparse.fit(X).n_selected_
+    name = f"GSPPCA, the paper's, 6 components{', its own size' * (size == 'auto')}"
+    rows.append([name, label, error(sparse, LinearRegression())])
 rows.append(["PLS, 6 components (sees the octane numbers)", 401, error(PLSRegression(6))])
 table("spectra", ["predictor of octane", "wavelengths", "error, cross-validated"], rows)
 
@@ -65,10 +76,10 @@ axes[0].plot(wavelengths, X.T, color=GREY, lw=0.4, alpha=0.6)
 axes[0].set(ylabel="absorbance", title=f"{len(X)} spectra; blue: {model.n_selected_} selected wavelengths")
 axes[1].plot(wavelengths, X.std(axis=0), color=GREY)
 axes[1].set(ylabel="standard deviation")
-axes[2].plot(wavelengths, relevance, color=ORANGE)
-axes[2].set(ylabel="relevance", xlabel="wavelength, nm")
+axes[2].plot(wavelengths, predicted, color=ORANGE)
+axes[2].set(ylabel="predicted by\nthe selected", xlabel="wavelength, nm", ylim=(0, 1.05))
 for ax in axes:
-    low, high = ax.get_ylim()
-    ax.fill_between(wavelengths, low, high, where=chosen, step="mid", color=BLUE, alpha=0.25, lw=0)
-    ax.set(ylim=(low, high), xlim=(wavelengths[0], wavelengths[-1]))
+    for wavelength in wavelengths[chosen]:
+        ax.axvline(wavelength, color=BLUE, lw=1.2, alpha=0.7)
+    ax.set_xlim(wavelengths[0], wavelengths[-1])
 save(figure, "spectra")
