@@ -1,36 +1,109 @@
-# Two commands do everything on a fresh clone: `make demo` and `make test`.
+# Two commands do everything on a fresh clone: `make demo` and `make test`. `make help` lists the others.
 # Each target makes .venv and installs just what it needs; stamps remember what is installed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# One thread of BLAS for each worker: there are as many workers as cores.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup
+QUICK := not slow and not cluster and not browser
+# What must be there for a test that needs it: a test whose extra or browser is missing fails instead of being skipped.
+# `make test REQUIRE="extras browser"` is what CI runs.
+REQUIRE ?= extras
+REQUIRED = $(addprefix --require=,$(REQUIRE))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint types unit cluster docs gallery browser bench experiments install format clean
+.PHONY: help demo quick test lint spell types unit cluster browser-tests tiers mutations coverage docs gallery architecture browser bench \
+	experiments package minimal lowest newest pythons install hooks format clean
 
-demo: $(VENV)/.demo  ## select pixels of sklearn's digits and the paper's first example; pictures in demo/
+help:  ## this list
+	@grep -hE '^[a-z%.-]+[0-9.%]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(VENV)/.demo  ## three data sets, their numbers and what to try next; pictures in demo/
 	$(BIN)/python examples/demo.py demo
 
-test: lint types docs unit  ## ruff, mypy, the site, pytest: what CI runs
+# Tests, from the quickest.
 
-lint: $(VENV)/.test
+quick: $(VENV)/.dev  ## before every commit: ruff, and the tests that are not slow
+	$(BIN)/ruff check --quiet .
+	$(PYTEST) -q -m "$(QUICK)" tests
+
+test: lint types docs unit  ## what CI runs: ruff, mypy, the site, all tests but those of clusters
+
+lint: spell $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.test
+spell: $(VENV)/.dev
+	$(BIN)/codespell
+
+types: $(VENV)/.dev
 	$(BIN)/mypy
 
-unit: $(VENV)/.test
-	$(BIN)/pytest -n auto --dist loadgroup
+unit: $(VENV)/.dev
+	$(PYTEST) $(REQUIRED)
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -q tests -k check_array_api_input  # skipped by scikit-learn without this variable
 
-cluster: $(VENV)/.test  ## tests that start dask clusters and kill their processes
-	GSPPCA_CLUSTER=1 $(BIN)/pytest -q tests/test_distributed.py
+cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processes, one at a time
+	$(BIN)/pytest -q -m cluster tests
 
-docs: $(VENV)/.test  ## the site, in build/site; any warning is an error
+browser-tests: browser $(VENV)/.dev  ## the report in Chromium
+	$(BIN)/pytest -q -m browser --require=browser tests
+
+tiers: $(VENV)/.dev  ## time all tests and rewrite tests/slow.txt, the list of what `make quick` leaves out
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q tests --junitxml=build/tiers.xml
+	$(BIN)/python -m tests.tiers build/tiers.xml
+
+mutations: $(VENV)/.dev  ## put bugs into a copy of the source: each must make its tests fail
+	OMP_NUM_THREADS=1 $(BIN)/python tests/mutate.py
+
+coverage: $(VENV)/.dev  ## lines and branches; rewrites tests/coverage.md, and fails where the numerics are not covered
+	mkdir -p build
+	$(PYTEST) -q tests --cov --cov-report=json:build/coverage.json
+	$(BIN)/python tests/coverage_table.py build/coverage.json tests/coverage.md
+
+# Environments that we claim: each has a folder of its own, .venv-NAME, and runs the quick tests.
+
+minimal:  ## no extras at all: what is optional is optional
+	.ci/environment minimal $(PYTHON) -e . --group test
+
+lowest:  ## the oldest numpy, scipy and scikit-learn that we claim
+	$(PYTHON) .ci/lowest.py > .ci/lowest.txt
+	.ci/environment lowest $(PYTHON) -e . --group test --constraint .ci/lowest.txt
+
+newest:  ## pre-releases of whatever has one
+	.ci/environment newest $(PYTHON) --pre --upgrade -e '.[all]' --group test --group peers
+
+python3.%:  ## one version of Python with all extras: make python3.12
+	.ci/environment $@ $@ -e '.[all]' --group test --group peers
+
+pythons:  ## each of Python 3.11, 3.12 and 3.13 that this machine has
+	@for version in 3.11 3.12 3.13; do \
+	  if python$$version -c '' 2>/dev/null; then $(MAKE) python$$version || exit 1; \
+	  else echo "make pythons: python$$version is not here: skipped"; fi; done
+
+# The package.
+
+package: $(VENV)/.package  ## wheel and sdist in dist/, checked, installed into an empty environment, `gsppca demo` run there
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
+	build/wheel/bin/pip install --quiet "$$(ls dist/*.whl)[cli]"
+	cd build/wheel && bin/gsppca --version && bin/gsppca demo
+
+# Documentation.
+
+docs: $(VENV)/.dev  ## the site, in build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-gallery: $(VENV)/.test  ## run all examples; rewrites docs/images/gallery
+gallery: $(VENV)/.dev  ## run all examples; rewrites docs/images/gallery
 	$(BIN)/python examples/gallery.py
+
+architecture: $(VENV)/.dev  ## rewrites docs/architecture.md from the imports of the source
+	$(BIN)/python docs/make_architecture.py
+
+# Longer work.
 
 browser:  ## Debian's chromium for the tests of the report, if it is missing; without it they are skipped
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
@@ -43,34 +116,43 @@ bench: $(VENV)/.bench  ## speed against peers; rewrites benchmarks/results
 
 # Hours the first time; what is in results/ is not run again. JOBS=8 make experiments, for more workers.
 JOBS ?= 2
-experiments: $(VENV)/.test  ## the paper's tables and figures, run where rows are missing; then the page
+experiments: $(VENV)/.dev  ## the paper's tables and figures, run where rows are missing; then the page
 	OMP_NUM_THREADS=1 $(BIN)/python -m gsppca.cli.experiment run all --jobs $(JOBS) --out results
 	$(BIN)/python -m gsppca.cli.experiment report --out results
 
-install: $(VENV)/.all  ## .venv with every extra
+install: $(VENV)/.dev  ## .venv with every extra and every tool
 
-format: $(VENV)/.test
+hooks: $(VENV)/.dev  ## run the checks before every commit of this clone
+	$(BIN)/pre-commit install
+
+format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) $(VENV)-* demo build dist
+
+# Groups of dependencies need pip 25.1; Python 3.11 brings an older one.
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.pip: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	touch $@
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet -e '.[plot]'
 	touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet -e '.[test]'
+$(VENV)/.dev: pyproject.toml | $(VENV)/.pip
+	$(BIN)/pip install --quiet -e '.[all]' --group dev
+	touch $@ $(VENV)/.demo
+
+$(VENV)/.package: pyproject.toml | $(VENV)/.pip
+	$(BIN)/pip install --quiet --group package
 	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet -e '.[bench]'
+	$(BIN)/pip install --quiet -e '.[plot,dask]'
 	touch $@
-
-$(VENV)/.all: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet -e '.[all]'
-	touch $@ $(VENV)/.demo $(VENV)/.test $(VENV)/.bench
