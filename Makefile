@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # One thread of BLAS for each worker: there are as many workers as cores.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup
+# A worker that crashes ends the run: with one put in its place, pytest-xdist may wait for ever.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup --max-worker-restart=0
 QUICK := not slow and not cluster and not browser
 # What must be there for a test that needs it: a test whose extra or browser is missing fails instead of being skipped.
 # `make test REQUIRE="extras browser"` is what CI runs.

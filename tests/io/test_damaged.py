@@ -256,6 +256,15 @@ def test_the_command_line_never_says_that_this_should_not_happen(tmp_path):
             assert main(["fit", str(path), "-q"]) == 1
             assert said.getvalue().count("\n") <= 3  # one line, and the command to use instead
         assert "should not happen" not in said.getvalue()
+        assert len(said.getvalue()) < 1000  # cells are shown in part
+
+
+def test_a_word_for_missing_is_short(tmp_path):
+    """pyarrow crashes on a long one."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "x" * 200_000 + ",2\n3,4\n")
+    with pytest.raises(TableError, match=r"--na x+\.\.\. has 200000 characters, 100 are allowed"):
+        read_table(path, na=("x" * 200_000,))
 
 
 def test_a_child_that_is_asked_from_a_script_finds_the_package(tmp_path):

@@ -16,7 +16,7 @@ from gsppca.io.heads import (
     plain_head,
 )
 from gsppca.io.options import ReadOptions
-from gsppca.io.table import Column, FixableError, TableError
+from gsppca.io.table import Column, FixableError, TableError, shortened
 
 ALL_TEXT = "text"  # of --drop: all columns of text
 
@@ -127,7 +127,7 @@ def _text_error(path: Path, columns: Sequence[Column], text: list[int]) -> Fixab
     place = text[0]
     column = columns[place]
     example = next((value for value in column.example if value), "")
-    fact = f"{path}: row 1, column {place + 1} ({column.name!r}): {example!r} is not a number."
+    fact = f"{path}: row 1, column {place + 1} ({column.name!r}): {shortened(example)!r} is not a number."
     if len(text) > 1:
         others = ", ".join(repr(columns[i].name) for i in text[1:4]) + (", ..." if len(text) > 4 else "")
         fact += f" {len(text) - 1} more column{'s hold' if len(text) > 2 else ' holds'} text: {others}."

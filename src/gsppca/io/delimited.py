@@ -24,7 +24,7 @@ from gsppca.io.options import ReadOptions
 from gsppca.io.preamble import FALLBACKS
 from gsppca.io.sniff import Layout, find_layout
 from gsppca.io.source import Source, first_bytes, for_parser, open_text
-from gsppca.io.table import FixableError, Table, TableError
+from gsppca.io.table import FixableError, Table, TableError, shortened
 from gsppca.progress import tell
 
 BLOCK = 2**20  # bytes of text parsed at a time; pyarrow reads some dozens of such blocks ahead
@@ -244,7 +244,8 @@ def _notes(layout: Layout, roles: Roles) -> tuple[str, ...]:
     if roles.label is not None:
         notes.append(f"column {roles.label + 1} ({columns[roles.label].name!r}) is the label")
     notes += [
-        f"column {i + 1} ({columns[i].name!r}) holds text, {columns[i].example[0]!r}" for i in roles.text[:_SHOWN]
+        f"column {i + 1} ({columns[i].name!r}) holds text, {shortened(columns[i].example[0])!r}"
+        for i in roles.text[:_SHOWN]
     ]
     if len(roles.text) > _SHOWN:
         notes.append(f"{len(roles.text) - _SHOWN} more columns hold text")

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gsppca.io.sniff import Layout
-from gsppca.io.table import FixableError
-
-_LONGEST = 30  # of a cell that is shown
+from gsppca.io.table import FixableError, shortened
 
 
 def not_a_number(path: Path, layout: Layout, where: str, column: int, cell: str) -> FixableError:
     """Return the error of a cell that is no number."""
-    shown = cell if len(cell) <= _LONGEST else cell[: _LONGEST - 3] + "..."
+    shown = shortened(cell)
     return FixableError(
         f"{path}: {where}, column {column + 1} ({layout.columns[column].name!r}): {shown!r} is not a number.",
         f"Correct it, or use --na {shlex.quote(shown)} --missing impute if it means missing, or --drop the column.",

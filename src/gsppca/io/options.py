@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Missing = Literal["error", "drop-rows", "drop-columns", "mean", "impute"]
+LONGEST_NA = 100  # characters of a word for missing: the parser descends once for each, and crashes on very long ones
 
 
 @dataclass(frozen=True, kw_only=True)

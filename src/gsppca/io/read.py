@@ -14,10 +14,10 @@ import numpy as np
 from gsppca._typing import PathLike
 from gsppca.io.formats import detect_format
 from gsppca.io.hints import as_warning, hints_of
-from gsppca.io.options import ReadOptions
+from gsppca.io.options import LONGEST_NA, ReadOptions
 from gsppca.io.orientation import exchanged, why_rows_are_variables
 from gsppca.io.stream import errors_about, local_file
-from gsppca.io.table import Table, TableError, check_table, settle_missing
+from gsppca.io.table import Table, TableError, check_table, settle_missing, shortened
 from gsppca.io.values import as_floats, with_logarithms, without_codes
 
 
@@ -134,6 +134,12 @@ def _refuse_idle_options(file: Path, kind: str, options: ReadOptions) -> None:
         if value is not None and kind not in kinds:
             listed = f"{', '.join(kinds[:-1])} and {kinds[-1]}"
             raise TableError(f"{file}: --{option} {value} is for {listed} files, this is {kind}. Leave it out.")
+    for word in options.na:
+        if len(word) > LONGEST_NA:
+            raise TableError(
+                f"{file}: --na {shortened(word)} has {len(word)} characters, {LONGEST_NA} are allowed. "
+                "Use a shorter word."
+            )
 
 
 def _read_format(

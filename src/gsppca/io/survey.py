@@ -13,10 +13,10 @@ from scipy.sparse import issparse
 
 from gsppca._typing import FloatArray, IntArray, PathLike
 from gsppca.io.hints import Hint, hints_of, option
-from gsppca.io.options import ReadOptions
+from gsppca.io.options import LONGEST_NA, ReadOptions
 from gsppca.io.orientation import count_samples, exchanged
 from gsppca.io.read import read_table
-from gsppca.io.table import FixableError, Table, TableError, check_table
+from gsppca.io.table import FixableError, Table, TableError, check_table, shortened
 
 UNEVEN = 10.0  # standard deviation in medians, from which on a column outweighs the others by its unit alone
 _CHUNK = 256  # columns at a time
@@ -141,8 +141,9 @@ def _read(path: PathLike, options: ReadOptions) -> tuple[Table, ReadOptions, lis
             if error.cell is None or error.column is None:
                 raise
             cells[error.column].append(error.cell)
-            na.append(error.cell)
-            if len(cells[error.column]) > _BAD_CELLS:
+            is_word = len(error.cell) <= LONGEST_NA
+            na += [error.cell] if is_word else []
+            if not is_word or len(cells[error.column]) > _BAD_CELLS:
                 drop.append(str(error.column + 1))
                 na = [cell for cell in na if cell not in cells[error.column]]
             continue
@@ -153,7 +154,9 @@ def _read(path: PathLike, options: ReadOptions) -> tuple[Table, ReadOptions, lis
         words = [word for cell in cells_added for word in option("--na", cell)]
         words += [word for number in drop[len(options.drop) :] for word in ("--drop", number)]
         return table, used, words
-    raise TableError(f"{path}: many cells are not numbers, such as {na[-1]!r}. Check that it is a table of numbers.")
+    raise TableError(
+        f"{path}: many cells are not numbers, such as {shortened(na[-1])!r}. Check that it is a table of numbers."
+    )
 
 
 def _column_figures(data: Any) -> tuple[FloatArray, IntArray]:

@@ -13,6 +13,8 @@ from scipy.sparse import issparse
 from gsppca._typing import BoolArray
 from gsppca.data.entries import first_bad_entry, stored_values
 
+_LONGEST = 30  # characters of a cell that is shown
+
 
 class TableError(ValueError):
     """A file that cannot be used; the message is one line that says where it is wrong and what to do."""
@@ -177,6 +179,11 @@ class Table:
         """The table with some of the features."""
         positions = None if self.positions is None else [self.positions[i] for i in np.flatnonzero(kept).tolist()]
         return replace(self, data=self.data[:, kept], feature_names=pick(self.feature_names, kept), positions=positions)
+
+
+def shortened(text: str) -> str:
+    """Return a cell as messages show it: a damaged file may hold cells of any length."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def pick(names: Sequence[str] | None, kept: BoolArray) -> Sequence[str] | None:
