@@ -11,6 +11,7 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from gsppca.evidence.noise_units import NoiseUnits
     from gsppca.rules.core import CoreFit
 
 
@@ -211,6 +212,8 @@ class Found:
         How many components the core is to predict; None stands for `n_components`.
     own_units : bool
         Whether every variable has its own unit: its components are then those of standardised variables.
+    noise_units : NoiseUnits or None
+        Units in which the method compared the variables, if they are neither common nor standardised.
     clipped : bool
         Whether the method looked at clipped columns.
     core : CoreFit or None
@@ -234,6 +237,7 @@ class Found:
     inactive_variance: float | None = None
     core_components: int | None = None
     own_units: bool = False
+    noise_units: NoiseUnits | None = None
     clipped: bool = False
     core: CoreFit | None = None
     wishes: Wishes = field(default_factory=Wishes)

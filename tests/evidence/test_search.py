@@ -154,12 +154,14 @@ def test_the_path_goes_through_what_was_found(own_noise):
     assert set(found.order[: sizes.sum()]) == set(np.flatnonzero(found.support))
     ends = np.cumsum(sizes)
     wanted = np.unique(np.r_[2, 5, ends, 60])
-    path = evidence_along(matrix, found.order, wanted, data.n_components, own_noise, group_sizes=sizes.tolist())
+    path = evidence_along(
+        matrix, found.order, wanted, data.n_components, own_noise, group_sizes=sizes.tolist(), units=found.group_units
+    )
     np.testing.assert_array_equal(path.sizes, wanted)
     at = np.searchsorted(path.sizes, ends[-1])
     np.testing.assert_allclose(path.log_evidence[at], found.log_evidence, rtol=1e-9)
     assert path.dimensions[at] == found.n_components
-    alone = evidence_along(matrix, found.order, wanted, data.n_components, own_noise)
+    alone = evidence_along(matrix, found.order, wanted, data.n_components, own_noise, units=found.group_units[:1])
     np.testing.assert_allclose(
         alone.log_evidence[: np.searchsorted(wanted, sizes[0]) + 1],
         path.log_evidence[: np.searchsorted(wanted, sizes[0]) + 1],

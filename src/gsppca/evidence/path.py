@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from gsppca._typing import IntArray
+from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
+from gsppca.evidence.noise_units import NoiseUnits
 from gsppca.evidence.search import standardised
-from gsppca.evidence.supports import TINY, components_evidence, log_noise
+from gsppca.evidence.supports import TINY, components_evidence, log_noise, log_own_noise
 from gsppca.linalg.nested import NestedSpectra
 from gsppca.results import EvidencePath
 
@@ -26,6 +27,7 @@ def evidence_along(
     own_noise: bool,
     *,
     group_sizes: Sequence[int] = (),
+    units: Sequence[NoiseUnits | None] = (),
     fixed_components: bool = False,
     temperature: float = 1.0,
 ) -> EvidencePath:
@@ -46,6 +48,8 @@ def evidence_along(
     group_sizes : sequence of int, optional
         Sizes of the groups that the order begins with. The evidence of a size beyond the first group is that of the
         groups before, plus that of a further group among the variables left.
+    units : sequence of NoiseUnits or None, optional
+        Units of the variables in each group, with own noise; None stands for standardised variables.
     fixed_components : bool, default=False
     temperature : float, default=1.0
         As in `find_support`.
@@ -56,11 +60,15 @@ def evidence_along(
     ends[-1] = len(order)
     rows: list[Row] = []
     evidence, dimension = 0.0, 0
-    for start, end in pairwise(ends.tolist()):
+    for number, (start, end) in enumerate(pairwise(ends.tolist())):
+        measure = units[number] if number < len(units) else None
+        scaled = matrix if measure is None else matrix.scaled(1 / np.sqrt(measure.share))
+        charges = np.zeros(matrix.n_features) if measure is None else measure.charges
         inside = sizes[(sizes > start) & (sizes <= end)] - start
         # Where the next group begins, this one must be known.
         wanted = np.union1d(inside, [end - start]) if end < len(order) else inside
-        part = _along(matrix, order[start:], wanted, max(most_components - dimension, 1), fixed_components)
+        most = max(most_components - dimension, 1)
+        part = _along(scaled, order[start:], wanted, most, own_noise, charges, fixed_components)
         known = {size: (value, d) for size, value, d, _, _ in part}
         rows += [
             (start + size, evidence + value, dimension + d, rate, variance)
@@ -74,7 +82,15 @@ def evidence_along(
     return EvidencePath(found, values / temperature, rates, variances, 0.0, dimensions)
 
 
-def _along(matrix: Matrix, order: IntArray, sizes: IntArray, most_components: int, fixed: bool) -> list[Row]:
+def _along(
+    matrix: Matrix,
+    order: IntArray,
+    sizes: IntArray,
+    most_components: int,
+    own_noise: bool,
+    charges: FloatArray,
+    fixed: bool,
+) -> list[Row]:
     """Size, log evidence, components, slab rate and inactive variance, among the variables of the order only."""
     n, p = matrix.n_samples, len(order)
     kept = np.zeros(matrix.n_features, dtype=bool)
@@ -84,6 +100,7 @@ def _along(matrix: Matrix, order: IntArray, sizes: IntArray, most_components: in
     spectra = NestedSpectra(rest, places, most_components + 2)
     variances, outside = rest.column_squares / n, np.ones(p, dtype=bool)
     empty = log_noise(variances, outside, n)
+    charged = np.cumsum(charges[order])
     rows: list[Row] = []
     for size in sizes.tolist():
         outside[places[:size]] = False
@@ -97,5 +114,6 @@ def _along(matrix: Matrix, order: IntArray, sizes: IntArray, most_components: in
         left = float(spectrum.leading[d:].sum()) + spectrum.rest_sum
         excess = float(spectrum.leading[:d].sum()) - d * left / (size - d)
         rate = math.sqrt(size * d / max(excess, TINY))
-        rows.append((size, float(values[d - 1]) + log_noise(variances, outside, n) - empty, d, rate, variance))
+        as_noise = log_own_noise(variances[~outside], n) if own_noise else empty - log_noise(variances, outside, n)
+        rows.append((size, float(values[d - 1]) - as_noise - float(charged[size - 1]), d, rate, variance))
     return rows

@@ -5,6 +5,7 @@
                     factors of the support -> Bayes factor of every variable -> those more likely in than out
     judge:      the joint evidence, less the price of the search, of EVERY support on the way; the largest wins
     again:      eliminate from the most probable variables round the winner, with its number of components
+    units:      with noise of its own for every variable: walk on from the winner in units of that noise
     groups:     the same among the variables left out, while what is found there pays for its own search
 
 A step needs one decomposition of its support, which serves factors, leave-one-out and evidence, and one product with
@@ -24,6 +25,7 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.evidence.bayes_factors import probability
+from gsppca.evidence.noise_units import NoiseUnits, noise_units
 from gsppca.evidence.supports import SAME_SCORE, Progress, Support, Supports, tolerance
 from gsppca.linalg.spectrum import leading_spectrum
 
@@ -36,7 +38,7 @@ N_WALKS = 4  # from the best supports of each elimination
 HOPELESS, FEW_NATS = 0.2, 50.0  # of the best value, and in nats: no walk starts from a support further behind
 MAX_STEPS = 30  # of a walk
 PATIENCE = 3  # steps of a walk that do not raise its value
-SURE = math.log(1000.0)  # log odds at which a variable joins or leaves the winner, whatever the evidence
+MAX_UNITS = 2  # times that the units of the variables are found anew
 UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
 MAX_GROUPS = 6
 FEWEST_LEFT = 4  # variables left out, among which no further group is looked for
@@ -73,6 +75,8 @@ class JointFit:
         Number of the group of each variable, from 1; 0 outside the support.
     group_components : tuple of int
         Components of each group.
+    group_units : tuple of NoiseUnits or None
+        Units of all variables in which each group was found; None for standardised variables, or common units.
     """
 
     support: BoolArray
@@ -86,6 +90,7 @@ class JointFit:
     n_updates: int
     groups: IntArray
     group_components: tuple[int, ...]
+    group_units: tuple[NoiseUnits | None, ...]
 
     @property
     def order(self) -> IntArray:
@@ -171,16 +176,18 @@ class _Group:
     explained: FloatArray
     log_price: float
     n_updates: int
+    units: NoiseUnits | None
 
     @classmethod
     def among(cls, supports: Supports) -> _Group:
         _search(supports)
-        best = _completed(supports, supports.best)
+        supports = _in_noise_units(supports)
+        best = supports.best
         # Supports of a size are equally probable, and so are sizes and numbers of components.
         counts = 1 if supports.fixed else supports.most
         price = supports.price(best.size) + math.log(supports.p) + math.log(counts) + math.log(ODDS)
         explained = supports.explained(best, best.n_components)[0] / supports.squares
-        return cls(best, supports.log_odds(best), explained, price, supports.n_updates)
+        return cls(best, supports.log_odds(best), explained, price, supports.n_updates, supports.units)
 
     @property
     def is_supported(self) -> bool:
@@ -200,15 +207,25 @@ def _search(supports: Supports) -> None:
         _exchange(supports)
 
 
-def _completed(supports: Supports, best: Support) -> Support:
-    """Add the variables that the factors of a support all but prove to belong to it, drop those that do not.
-
-    The evidence gives all members noise of one variance, as a share of their own: in large samples it would rather do
-    without a variable that is explained less than the others, however sure it is that it is explained.
-    """
-    log_odds = supports.log_odds(best)
-    members = np.where(best.members, log_odds > -SURE, log_odds > SURE)
-    return best if np.count_nonzero(members) < 2 else supports.at(members)
+def _in_noise_units(supports: Supports) -> Supports:
+    """Search on from the best support with each variable in units of its noise, while that raises the value."""
+    for _ in range(MAX_UNITS if supports.own_noise else 0):
+        best = supports.best
+        if not math.isfinite(best.value):
+            break
+        explained = supports.explained(best, best.n_components)[0] / supports.squares
+        units = noise_units(explained, best.members, supports.n)
+        if units is None:
+            break
+        other = supports.measured_in(units)
+        other.n_updates = supports.n_updates
+        _walk(other, other.at(best.members))
+        if NEAR * other.best.size < other.p:
+            _exchange(other)
+        if not other.best.value > best.value + tolerance(best.value):
+            break
+        supports = other
+    return supports
 
 
 def _exchange(supports: Supports) -> None:
@@ -295,6 +312,7 @@ def _joined(found: list[_Group], places: list[IntArray]) -> JointFit:
         sum(group.n_updates for group in found),
         groups,
         tuple(group.support.n_components for group in found),
+        tuple(group.units and group.units.at(where, p) for group, where in zip(found, places, strict=True)),
     )
 
 
@@ -303,5 +321,5 @@ def _without_evidence(n_features: int) -> JointFit:
     everything = np.ones(n_features, dtype=bool)
     nothing = np.zeros(n_features)
     return JointFit(
-        everything, nothing, nothing, nothing, 1, 0.0, math.log(ODDS), False, 0, everything.astype(int), (1,)
+        everything, nothing, nothing, nothing, 1, 0.0, math.log(ODDS), False, 0, everything.astype(int), (1,), (None,)
     )

@@ -23,6 +23,7 @@ from gsppca.evidence.bayes_factors import (
 from gsppca.evidence.decompose import Decomposer, Projections
 from gsppca.evidence.factors import Factors
 from gsppca.evidence.joint import log_choices, log_joint_evidence
+from gsppca.evidence.noise_units import NoiseUnits
 from gsppca.linalg.nested import SupportSpectrum
 
 # Of log C(p, k), in the comparison of supports when every variable has a noise variance of its own. Measured on
@@ -70,7 +71,7 @@ class Supports:
     Parameters
     ----------
     matrix : Matrix
-        The centred data, without constant columns; standardised if `own_noise`.
+        The centred data, without constant columns; in units of its own for each column if `own_noise`.
     most_components : int
         Largest number of components.
     own_noise : bool
@@ -81,6 +82,8 @@ class Supports:
         What log evidences and log Bayes factors are divided by: more than 1 where samples say less than they seem to.
     progress : callable, optional
         Gets the number of supports evaluated so far.
+    units : NoiseUnits, optional
+        Units that the columns are in, if they are not standardised: their charges are taken from the evidence.
     """
 
     def __init__(
@@ -91,12 +94,16 @@ class Supports:
         fixed_components: bool = False,
         temperature: float = 1.0,
         progress: Progress | None = None,
+        units: NoiseUnits | None = None,
     ):
         self.matrix, self.most = matrix, most_components
         self.own_noise, self.fixed, self.progress = own_noise, fixed_components, progress
         self.n, self.p = matrix.n_samples, matrix.n_features
         self.temperature = temperature
         self.squares = matrix.column_squares
+        self.variances = self.squares / self.n
+        self.units = units
+        self.charges = np.zeros(self.p) if units is None else units.charges
         self.n_updates = 0
         self._decomposer = Decomposer(matrix, most_components + 2)
         self._known: dict[bytes, Support] = {}
@@ -118,6 +125,19 @@ class Supports:
         known = list(self._known.values())
         largest = max(one.value for one in known)
         return min((one for one in known if not largest > one.value + tolerance(largest)), key=lambda one: one.size)
+
+    def measured_in(self, units: NoiseUnits) -> Supports:
+        """The supports of the same data in noise units."""
+        scale = 1 / np.sqrt(units.share * self.variances)
+        return Supports(
+            self.matrix.scaled(scale),
+            self.most,
+            self.own_noise,
+            self.fixed,
+            self.temperature,
+            self.progress,
+            units,
+        )
 
     def price(self, size: int) -> float:
         """Log number of supports of this size, all of which a search could have found."""
@@ -160,13 +180,18 @@ class Supports:
         d, evidence = 1, -math.inf
         if np.isfinite(values).any():
             d = int(np.argmax(values)) + 1
-            variances = self.squares / self.n
-            evidence = float(values[d - 1]) + log_noise(variances, ~members, self.n)
-            evidence -= log_noise(variances, np.ones(self.p, dtype=bool), self.n)
-            evidence /= self.temperature
+            evidence = float(values[d - 1]) - self._log_noise_instead(members)
+            evidence = (evidence - float(self.charges[members].sum())) / self.temperature
         share = OWN_NOISE_SHARE if self.own_noise else 1.0
         value = evidence - share * self.price(size)
         return Support(members, size, d, evidence, value, decomposition.spectrum, decomposition.projections)
+
+    def _log_noise_instead(self, members: BoolArray) -> float:
+        """Log likelihood that the members have as noise: what their evidence is compared with."""
+        if self.own_noise:
+            return log_own_noise(self.variances[members], self.n)
+        everything = np.ones(self.p, dtype=bool)
+        return log_noise(self.variances, everything, self.n) - log_noise(self.variances, ~members, self.n)
 
     def _log_odds(self, support: Support) -> FloatArray:
         explained, d, noise = self.explained(support, support.n_components)
@@ -182,7 +207,7 @@ class Supports:
 
     def _posterior(self, log_bayes_factor: Callable[[float], FloatArray], prior: float) -> FloatArray:
         def tempered(g: float) -> FloatArray:
-            return log_bayes_factor(g) / self.temperature
+            return (log_bayes_factor(g) - self.charges) / self.temperature
 
         return prior + tempered(best_g(tempered, prior))
 
@@ -217,6 +242,11 @@ def log_noise(variances: FloatArray, outside: BoolArray, n_samples: int) -> floa
         return 0.0
     variance = max(float(variances[outside].mean()), TINY)
     return -n_samples * count / 2 * (math.log(2 * math.pi * variance) + 1)
+
+
+def log_own_noise(variances: FloatArray, n_samples: int) -> float:
+    """Log likelihood of variables that are noise, each at its best variance."""
+    return -n_samples / 2 * float(np.log(2 * math.pi * np.maximum(variances, TINY)).sum() + len(variances))
 
 
 def tolerance(value: float) -> float:

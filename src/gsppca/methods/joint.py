@@ -89,6 +89,7 @@ class Joint(Parameters):
             n_iter=max(fit.n_updates, 1),
             core_components=_core_components(matrix, fit.n_components) if n_components is None else None,
             own_units=own,
+            noise_units=fit.group_units[0] and fit.group_units[0].at(np.flatnonzero(judged), len(judged)),
             clipped=tails.heavy,
             wishes=wishes,
         )
@@ -106,7 +107,9 @@ class Joint(Parameters):
             np.concatenate([np.arange(2, dense + 1), np.geomspace(dense, p, SHOWN_SIZES), marks]).round().astype(int)
         )
         sizes = np.unique(sizes[(sizes >= 2) & (sizes <= p)])
-        path = evidence_along(frame.looked_at(found), found.order, sizes, most, found.own_units)
+        path = evidence_along(
+            frame.looked_at(found), found.order, sizes, most, found.own_units, units=[found.noise_units]
+        )
         if np.isfinite(path.log_evidence).any():
             return path
         return replace(path, log_evidence=np.zeros(len(path.sizes)))  # two samples, say: nothing is better than noise
