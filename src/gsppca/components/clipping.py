@@ -22,6 +22,7 @@ The columns are never taken to share their units then: heavy tails spread their 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,7 +149,17 @@ def _moments(
     return centre + unit * first, kurtosis, GAUSSIAN * unit * absolute
 
 
-def _powers(values: FloatArray, centre: FloatArray, low: FloatArray, high: FloatArray, unit: FloatArray) -> FloatArray:
-    clipped = (np.clip(values, low, high) - centre) / unit
-    squares = clipped**2
-    return np.stack([clipped, np.abs(clipped), squares, squares * clipped, squares**2])
+def _powers(
+    values: FloatArray, centre: FloatArray, low: FloatArray, high: FloatArray, unit: FloatArray
+) -> Iterator[FloatArray]:
+    """The clipped values, their sizes, and their powers from the second to the fourth: in two arrays' memory."""
+    clipped = np.clip(values, low, high, out=values)
+    clipped -= centre
+    clipped /= unit
+    yield clipped
+    powers = np.abs(clipped)
+    yield powers
+    yield np.square(clipped, out=powers)
+    clipped *= powers
+    yield clipped
+    yield np.square(powers, out=powers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,10 @@ from scipy.sparse import issparse
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import Blocks, Combine, Task, ready
 
-BLOCK_BYTES = 2**18  # of rows treated at a time
+BLOCK_BYTES = 2**21  # of rows treated at a time
 ENTRY_BLOCK = 2**16  # entries of sparse data treated at a time
 
-Elementwise = Callable[..., FloatArray]
+Elementwise = Callable[..., Iterable[FloatArray]]
 
 
 def column_sums(X: Any, function: Elementwise, *parameters: FloatArray, columns: IntArray | None = None) -> FloatArray:
@@ -27,7 +27,8 @@ def column_sums(X: Any, function: Elementwise, *parameters: FloatArray, columns:
         Finite numbers.
     function : callable
         ``function(values, *parameters)`` gets float64 values and the parameters of their columns, which broadcast, and
-        returns an array of shape (n_sums, *values.shape). It must be importable, so that workers can be sent it.
+        yields arrays of the shape of the values, each of which is summed before the next is asked for: it may use the
+        same memory, and that of the values. It must be importable, so that workers can be sent it.
     *parameters : ndarray of shape (n_columns,)
         Numbers of each column.
     columns : ndarray of shape (n_columns,), optional
@@ -105,18 +106,21 @@ class _ColumnSums:
             return self._of_sparse(block)
         height = max(1, BLOCK_BYTES // (8 * block.shape[1]))
         parts = (block[start : start + height] for start in range(0, block.shape[0], height))
-        return sum(self.function(part.astype(np.float64), *self.parameters).sum(axis=1) for part in parts)
+        total = 0.0
+        for part in parts:
+            total += np.array([one.sum(axis=0) for one in self.function(part.astype(np.float64), *self.parameters)])
+        return np.asarray(total)
 
     def _of_sparse(self, block: Any) -> FloatArray:
         """Stored entries one by one, some of them at a time; all zeros of a column at once."""
         columns, width = _columns_of(block), block.shape[1]
         absent = block.shape[0] - np.bincount(columns, minlength=width)
-        total = absent * self.function(np.zeros(width), *self.parameters)
+        total = np.array([absent * one for one in self.function(np.zeros(width), *self.parameters)])
         for start in range(0, block.nnz, ENTRY_BLOCK):
             part = slice(start, min(start + ENTRY_BLOCK, block.nnz))
             own = columns[part]
             values = self.function(block.data[part].astype(np.float64), *(one[own] for one in self.parameters))
-            total += [np.bincount(own, weights=one, minlength=width) for one in values]
+            total += np.array([np.bincount(own, weights=one, minlength=width) for one in values])
         return total
 
 

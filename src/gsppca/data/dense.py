@@ -25,7 +25,7 @@ import numpy as np
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
-BLOCK_BYTES = 2**20  # a centred block
+BLOCK_BYTES = 2**21  # a centred block
 DIRECT_RATIO = 1e3  # largest mean, in standard deviations, that a product may be corrected for: costs three digits
 
 ALL = slice(None)

@@ -28,6 +28,8 @@ from gsppca.linalg.nested import FULL, LARGEST_GRAM, SupportSpectrum
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
 LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a difference of two Gram matrices
 
+SMALL = 128  # order up to which all eigenvectors cost no more than some
+
 Projections = Callable[[int], FloatArray]
 
 
@@ -148,13 +150,16 @@ class Decomposer:
         """Return the spectrum of a Gram matrix, and what finds its leading eigenpairs."""
         order = len(gram)
         with one_blas_thread():
-            if order <= FULL or 4 * self.n_leading > order:
+            if order <= SMALL or 4 * self.n_leading > order:
                 values, vectors = eigh(gram, driver="evd")
                 # Supports are remembered: a copy of what is wanted lets the rest go.
                 values, vectors = values[::-1][:rank], vectors[:, : -self.n_leading - 1 : -1].copy()
                 values = values[values > order * np.finfo(float).eps * values[0]]
                 return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])
-            leading, vectors = eigsh(gram, self.n_leading, v0=gram.diagonal() + gram.trace() / order)
+            if order <= FULL:
+                leading, vectors = eigh(gram, driver="evr", subset_by_index=[order - self.n_leading, order - 1])
+            else:
+                leading, vectors = eigsh(gram, self.n_leading, v0=gram.diagonal() + gram.trace() / order)
         leading, vectors = leading[::-1], vectors[:, ::-1]
         rest = max(float(np.trace(gram)) - float(leading.sum()), 0.0)
         squares = max(float(np.einsum("ij,ij->", gram, gram)) - float((leading**2).sum()), 0.0)

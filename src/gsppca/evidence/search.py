@@ -9,8 +9,8 @@
     groups:     the same among the variables left out, while what is found there pays for its own search
 
 A step needs one decomposition of its support, which serves factors, leave-one-out and evidence, and one product with
-the data. A walk ends at a support that was seen before, whether it is a fixed point or a cycle, or when the value has
-not risen for some steps. Nothing depends on the order of rows or columns, and no comparison is decided by rounding.
+the data. A walk ends when its value does not rise, so that it cannot cycle, or where another walk has been. Nothing
+depends on the order of rows or columns, and no comparison is decided by rounding.
 
 Derivation, what is exact and what is not, and what was tried: docs/beyond.md.
 """
@@ -37,7 +37,6 @@ GIVEN_UP = 0.5  # of the best value of an elimination: below it, it ends
 N_WALKS = 4  # from the best supports of each elimination
 HOPELESS, FEW_NATS = 0.2, 50.0  # of the best value, and in nats: no walk starts from a support further behind
 MAX_STEPS = 30  # of a walk
-PATIENCE = 3  # steps of a walk that do not raise its value
 MAX_UNITS = 2  # times that the units of the variables are found anew
 UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
 MAX_GROUPS = 6
@@ -208,7 +207,7 @@ def _search(supports: Supports) -> None:
 
 
 def _in_noise_units(supports: Supports) -> Supports:
-    """Search on from the best support with each variable in units of its noise, while that raises the value."""
+    """Search on from the best support with each variable in units of its noise; again if that changes the members."""
     for _ in range(MAX_UNITS if supports.own_noise else 0):
         best = supports.best
         if not math.isfinite(best.value):
@@ -225,6 +224,8 @@ def _in_noise_units(supports: Supports) -> Supports:
         if not other.best.value > best.value + tolerance(best.value):
             break
         supports = other
+        if np.array_equal(other.best.members, best.members):
+            break
     return supports
 
 
@@ -271,16 +272,16 @@ def _walk_from_best(supports: Supports, visited: list[Support]) -> None:
 
 def _walk(supports: Supports, start: Support) -> None:
     """Move to the variables that the factors of the support make more likely in than out, again and again."""
-    support, best, without_gain = start, start.value, 0
+    support = start
     for _ in range(MAX_STEPS):
-        if supports.has_odds(support) or without_gain == PATIENCE:
+        if supports.has_odds(support):
             break
         members = supports.log_odds(support) > 0
         if np.count_nonzero(members) < 2:
             break
-        support = supports.at(members)
-        without_gain = 0 if support.value > best + tolerance(best) else without_gain + 1
-        best = max(best, support.value)
+        last, support = support.value, supports.at(members)
+        if not support.value > last + tolerance(last):
+            break
 
 
 def _bounded(log_odds: FloatArray) -> FloatArray:
