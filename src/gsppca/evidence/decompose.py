@@ -3,11 +3,11 @@
 Three ways, of which the shape of the data decides:
 
 * few variables: one matrix X'X of the whole, in one pass over the data; supports are corners of it;
-* few samples: X_S X_S' for supports of more variables than samples, the whole less the complement where that is
-  smaller; X_S'X_S for the others;
+* few samples: X_S X_S' for supports of more variables than samples, from that of the whole or of the support before
+  where few variables differ; X_S'X_S for the others;
 * many of both: products with blocks of axes.
 
-The numbers are those of `linalg.nested`: a spectrum in full up to order `FULL`, else its leading part and moments.
+The numbers are those of `linalg.nested`: a small spectrum in full, of others the leading part and the moments.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data.base import Matrix
 from gsppca.linalg.krylov import krylov_pairs
-from gsppca.linalg.nested import FULL, LARGEST_GRAM, SupportSpectrum
+from gsppca.linalg.nested import LARGEST_GRAM, SupportSpectrum
 
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
 LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a difference of two Gram matrices
 
 SMALL = 128  # order up to which all eigenvectors cost no more than some
+LANCZOS = 20  # times as large an order as there are eigenvectors wanted: from here on they cost less one by one
 
 Projections = Callable[[int], FloatArray]
 
@@ -65,7 +66,8 @@ class Decomposer:
         n, p = matrix.n_samples, matrix.n_features
         self._gram: FloatArray | None = None
         self._outer: FloatArray | None = None
-        if p <= max(min(n, LARGEST_GRAM), SMALL_GRAM):
+        self._last: tuple[BoolArray, FloatArray] | None = None
+        if p <= max(min(2 * n, LARGEST_GRAM), SMALL_GRAM):
             self._gram = matrix.gram
         if n < p and n <= LARGEST_GRAM:
             self._outer = matrix.outer_gram()
@@ -134,15 +136,25 @@ class Decomposer:
         return Decomposition(SupportSpectrum(values, rank, rest, squares), projections)
 
     def _outer_gram(self, support: BoolArray) -> FloatArray:
-        """Return ``X_S X_S'``; less the complement from the whole, where that is less work and keeps the digits."""
+        """Return ``X_S X_S'``: from that of all variables or of the last support, where fewer variables differ.
+
+        Differences keep the digits as long as what is left is not a small part of what was there.
+        """
         assert self._outer is not None
-        if support.all():
-            return self._outer
         squares = self.matrix.column_squares
-        few_left = 2 * np.count_nonzero(support) > len(support)
-        if few_left and squares[support].sum() > LEAST_SHARE * squares.sum():
-            return self._outer - self.matrix.columns(~support).outer_gram()
-        return self.matrix.columns(support).outer_gram()
+        known = [(np.ones_like(support), self._outer), *([self._last] if self._last is not None else [])]
+        members, gram = min(known, key=lambda one: np.count_nonzero(one[0] != support))
+        far = 2 * np.count_nonzero(members != support) > np.count_nonzero(support)
+        if far or squares[support].sum() <= LEAST_SHARE * squares[members].sum():
+            gram = self.matrix.columns(support).outer_gram()
+        else:
+            added, removed = support & ~members, members & ~support
+            if removed.any():
+                gram = gram - self.matrix.columns(removed).outer_gram()
+            if added.any():
+                gram = gram + self.matrix.columns(added).outer_gram()
+        self._last = support, gram
+        return gram
 
     def _summed_up(
         self, gram: FloatArray, rank: int
@@ -156,7 +168,7 @@ class Decomposer:
                 values, vectors = values[::-1][:rank], vectors[:, : -self.n_leading - 1 : -1].copy()
                 values = values[values > order * np.finfo(float).eps * values[0]]
                 return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])
-            if order <= FULL:
+            if order < LANCZOS * self.n_leading:
                 leading, vectors = eigh(gram, driver="evr", subset_by_index=[order - self.n_leading, order - 1])
             else:
                 leading, vectors = eigsh(gram, self.n_leading, v0=gram.diagonal() + gram.trace() / order)

@@ -37,6 +37,7 @@ GIVEN_UP = 0.5  # of the best value of an elimination: below it, it ends
 N_WALKS = 4  # from the best supports of each elimination
 HOPELESS, FEW_NATS = 0.2, 50.0  # of the best value, and in nats: no walk starts from a support further behind
 MAX_STEPS = 30  # of a walk
+SMALL_RISE = 0.5  # nats, of a step of a walk: what is less is not worth another
 MAX_UNITS = 2  # times that the units of the variables are found anew
 UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
 MAX_GROUPS = 6
@@ -280,7 +281,7 @@ def _walk(supports: Supports, start: Support) -> None:
         if np.count_nonzero(members) < 2:
             break
         last, support = support.value, supports.at(members)
-        if not support.value > last + tolerance(last):
+        if not support.value > last + SMALL_RISE:
             break
 
 
