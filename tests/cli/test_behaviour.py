@@ -237,11 +237,16 @@ def test_not_on_a_terminal_there_is_no_bar(table):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are of Unix")
-def test_on_a_terminal_the_steps_are_shown_and_removed(table):
+@pytest.mark.parametrize("notebook", [False, True])
+def test_on_a_terminal_the_steps_are_shown_and_removed(table, notebook):
+    """In a cell of a notebook, which cannot remove them, they are not shown."""
     import pty
 
     leader, follower = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "80", "TERM": "xterm"}
+    environment.pop("JPY_PARENT_PID", None)
+    if notebook:
+        environment["JPY_PARENT_PID"] = "1"
     command = [sys.executable, "-m", "gsppca", "fit", str(table), "-d", "2", "--drop", "kind", "--json"]
     command += ["--method", "paper"]
     process = subprocess.Popen(command, stderr=follower, stdout=subprocess.PIPE, env=environment)
@@ -259,6 +264,9 @@ def test_on_a_terminal_the_steps_are_shown_and_removed(table):
     assert process.wait(60) == 0
     assert json.loads(process.stdout.read())["n_components"] == 2
     process.stdout.close()
+    if notebook:
+        assert shown == b""
+        return
     for step in (b"reading", b"variational EM", b"evidence path", b"active"):
         assert step in shown
 

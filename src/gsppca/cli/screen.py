@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import textwrap
 import time
@@ -109,7 +110,7 @@ class Screen:
             warnings.simplefilter("ignore", DeprecationWarning)
             bars, listener = None, None
             if not self.talk.quiet:
-                if self.err.is_terminal:
+                if self.err.is_terminal and not _in_notebook():
                     bars = stack.enter_context(_bars(self.err))
                 listener = _Listener(self, bars)
                 stack.enter_context(listening(listener))
@@ -172,6 +173,11 @@ class _Listener:
         if self.bars is not None:
             total = event.total or 1
             self.bars.update(self.tasks[event.step], completed=total, total=total)
+
+
+def _in_notebook() -> bool:
+    """Whether a cell such as ``!gsppca fit`` runs this: a terminal to us, but bars that move would pile up there."""
+    return "JPY_PARENT_PID" in os.environ  # Jupyter sets it for its kernels, not for its terminals
 
 
 def _bars(console: Console) -> Progress:
