@@ -152,6 +152,13 @@ def test_top_without_shares_shows_relevance(data, ax):
     np.testing.assert_allclose(display.values, model.relevance_[np.argsort(model.ranking_)[:4]])
 
 
+def test_the_legend_of_roles_covers_no_bar(ax):
+    display = TopDisplay(list("abcdef"), [0.9] * 6, ["core"] * 3 + ["related"] * 3, cumulative=False).plot(ax)
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert not any(legend.overlaps(bar.get_window_extent()) for bar in display.ax_.patches)
+
+
 def test_loadings(model, ax):
     names = [f"v{k}" for k in range(25)]
     plot_loadings(model, ax, feature_names=names)
