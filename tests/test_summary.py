@@ -59,6 +59,9 @@ def test_each_variable_is_represented_by_the_selected_one_it_correlates_with_mos
     assert (view.represented_by[~varying] == -1).all()
     groups = [k for column in np.flatnonzero(model.support_) for k in view.stands_for(int(column))]
     assert sorted(groups) == np.flatnonzero(model.relevant_ & ~model.support_).tolist()
+    for column, others in model.represented_by(24):  # the same lists, and no noise in them
+        assert [other for other, _ in others] == view.stands_for(column)
+        np.testing.assert_allclose([r for _, r in others], view.correlation[[other for other, _ in others]])
 
 
 def test_the_share_of_a_size_is_that_of_the_path(X):
