@@ -100,6 +100,8 @@ UPRIGHT = {
     "time series": as_text([["date", "a", "b"], *([f"2020-01-{i + 1:02d}", i * 1.1, -i] for i in range(28))]),
     "a few dates": samples_in_rows([f"2020-01-{i % 28 + 1:02d} {i}:00" for i in range(60)]),
     "German samples": as_text([["Probe", "a", "b"], *([f"P{i}", i * 1.1, -i] for i in range(28))]),
+    "many German samples": as_text([["Probe", "a", "b"], *([i, i * 1.1, -i] for i in range(300))]),
+    "numbered German samples": as_text([["Probe", "a", "b"], *([f"P{i:03d}", i * 1.1, -i] for i in range(1, 301))]),
 }
 
 
