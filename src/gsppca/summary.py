@@ -30,7 +30,7 @@ def headline(view: Overview) -> list[str]:
         ]
     sentences = [_selection(view, p, size)]
     if view.core is not None:
-        if view.selected_by != "core":
+        if not np.array_equal(view.selected, view.role == "core"):
             sentences.append(
                 f"A core of {count(view.core.size, 'variable')} carries {view.core.share:.0%} of the structure of all "
                 "relevant ones on rows left out."
@@ -43,10 +43,12 @@ def headline(view: Overview) -> list[str]:
 
 
 def _selection(view: Overview, p: int, size: int) -> str:
-    relevant = f"{view.n_relevant:,} of {p:,} variables are relevant"
-    carried = "" if view.share is None else f", carrying {view.share:.0%} of their structure on rows left out"
+    relevant = f"{view.n_relevant:,} of {p:,} variables {_are(view.n_relevant)} relevant"
+    theirs = "its" if view.n_relevant == 1 else "their"
+    carried = "" if view.share is None else f", carrying {view.share:.0%} of {theirs} structure on rows left out"
     if view.selected_by == "relevant":
-        return f"{relevant} and selected{carried}; {p - view.n_relevant:,} are noise."
+        noise = p - view.n_relevant
+        return f"{relevant} and selected{carried}; {f'{noise:,}' if noise else 'none'} {_are(noise or 1)} noise."
     if view.selected_by == "core":
         share = view.share if view.share is not None else 0.0
         return (
@@ -54,9 +56,63 @@ def _selection(view: Overview, p: int, size: int) -> str:
             "relevant ones on rows left out."
         )
     if view.selected_by == "size":
-        return f"{relevant}; the first {size:,} are selected, as asked for{carried}."
+        first = "the first is" if size == 1 else f"the first {size:,} are"
+        return f"{relevant}; {first} selected, as asked for{carried or _carried_at_least(view)}."
     rule = {"fdr": "the false discovery rate", "r2": "the minimum R2"}.get(view.selected_by, repr(view.selected_by))
-    return f"{count(size, 'variable')} of {p:,} pass {rule}; {view.n_relevant:,} are relevant."
+    passing = "passes" if size == 1 else "pass"
+    return f"{count(size, 'variable')} of {p:,} {passing} {rule}; {view.n_relevant:,} {_are(view.n_relevant)} relevant."
+
+
+def _carried_at_least(view: Overview) -> str:
+    """Say what the first of the selected variables carry, where shares were not evaluated up to their number."""
+    if view.share_path is None or not view.is_cut or not 0 < len(view.share_path.share) < view.n_selected:
+        return ""
+    known = len(view.share_path.share)
+    return f"; the first {known:,} alone carry {view.share_path.share[-1]:.0%} of the structure on rows left out"
+
+
+def doubts(view: Overview) -> list[str]:
+    """Say what makes a result less telling than it looks, whatever the method and the rule; often nothing."""
+    if not view.supported:
+        return []
+    found = []
+    size, varying = view.n_selected, int(view.varying.sum())
+    smaller = view.n_core is not None and view.n_core < size
+    if size == varying:
+        core = f" n_features_to_select='core' (--size core) selects {view.n_core:,}." if smaller else ""
+        found.append(f"Nothing is left out: {'all ' if size > 2 else ''}{count(size, 'variable')} are selected.{core}")
+    elif size == 1:
+        found.append(_one_variable(view))
+    if view.heaviest:
+        names = ", ".join(view.names[k] for k in view.heaviest)
+        holds, decides = ("holds", "decides") if len(view.heaviest) == 1 else ("hold", "decide")
+        found.append(
+            f"{names} {holds} {_floor(view.heaviest_share)} of the total variance and {decides} the components. If "
+            "columns have different units, use scale=True (--scale)."
+        )
+    forced = int((~view.relevant & (view.role == "core")).sum())
+    if forced:
+        found.append(f"{forced:,} of the core {_are(forced)} there because of `include`, not relevant otherwise.")
+    return found
+
+
+def _one_variable(view: Overview) -> str:
+    """Say that one variable is few, and what gives more."""
+    only = "Only one variable is selected."
+    if view.n_relevant > 1:
+        return f"{only} n_features_to_select='relevant' (--size relevant) selects {view.n_relevant:,}."
+    if view.method != "joint":
+        return f"{only} By this method all others are noise; method='joint' (--method joint) asks what variables share."
+    return f"{only} No other one shares anything with it."
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _floor(share: float) -> str:
+    """A share in percent, never rounded up to all."""
+    return f"{min(share, 0.999):.1%}" if share >= 0.99 else f"{share:.0%}"
 
 
 def related_line(view: Overview) -> str:
@@ -66,9 +122,10 @@ def related_line(view: Overview) -> str:
     if view.core is None or not view.supported:
         return count(number, "variable")
     if not number:
-        return "no variables"
+        return count(number, "variable")
     share = float(np.mean(view.predicted[related]))
-    return f"{count(number, 'variable')}; the core predicts {share:.0%} of their variance on rows left out"
+    theirs = "its" if number == 1 else "their"
+    return f"{count(number, 'variable')}; the core predicts {share:.0%} of {theirs} variance on rows left out"
 
 
 def noise_line(view: Overview) -> str:
@@ -101,7 +158,7 @@ def summary(model: VariableSelection) -> str:
     view = overview(model)
     shown = view.order[: min(FIRST, view.n_selected)]
     width = max([4, *(len(view.names[k]) for k in shown)])
-    lines = [*headline(view), ""]
+    lines = [*headline(view), *(f"Note: {doubt}" for doubt in doubts(view)), ""]
     lines.append(f"rank  {'name':{width}}  role      share so far")
     for k in shown.tolist():
         share = view.share_at(int(view.rank[k]))
@@ -164,7 +221,7 @@ def html(model: VariableSelection) -> str:
     rest = f"<p>… and {left:,} more: <code>model.to_frame()</code></p>" if left > 0 else ""
     return (
         f"<div><p><strong>{escape(first)}</strong></p>"
-        + "".join(f"<p>{escape(sentence)}</p>" for sentence in more)
+        + "".join(f"<p>{escape(sentence)}</p>" for sentence in (*more, *(f"Note: {doubt}" for doubt in doubts(view))))
         + f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>{rest}"
         + f"<p>related: {escape(related_line(view))}<br>noise: {escape(noise_line(view))}</p></div>"
     )

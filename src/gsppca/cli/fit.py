@@ -81,7 +81,8 @@ def fit(
         files = [] if output is None else write_results(fitted, table, output, report=report, overwrite=overwrite)
     show(screen, fitted, table, seconds, written=output is not None)
     if output is not None:
-        screen.line(f"\nWritten to {output}: {', '.join(files)}")
+        screen.line()
+        screen.paragraph(f"Written to {output}: {', '.join(files)}", indent=2)
     screen.result(document(fitted, table, seconds, output, files, everything=json_all))
 
 
@@ -165,8 +166,9 @@ def write_results(
 
 def show(screen: Screen, model: GSPPCA, table: Table, seconds: float, *, written: bool = True) -> None:
     """Show the selection: headline, the first of the variables, a line for each other role, other sizes."""
+    from gsppca.cli.screen import as_options
     from gsppca.overview import overview
-    from gsppca.summary import headline, noise_line, other_sizes, related_line, shown_group
+    from gsppca.summary import doubts, headline, noise_line, other_sizes, related_line, shown_group
 
     n, p = table.shape
     view = overview(model, table.names)
@@ -176,6 +178,8 @@ def show(screen: Screen, model: GSPPCA, table: Table, seconds: float, *, written
     screen.line()
     for sentence in headline(view):
         screen.paragraph(sentence)
+    for doubt in doubts(view):
+        screen.paragraph(f"note: {as_options(doubt)}", indent=2)
     screen.line()
     rows = []
     for k in view.order[: min(_SHOWN, view.n_selected)].tolist():
@@ -205,6 +209,7 @@ def document(
     from gsppca import __version__
     from gsppca.io.write import selected_rows
     from gsppca.overview import overview
+    from gsppca.summary import doubts
 
     view = overview(model, table.names)
     n, p = table.shape
@@ -224,6 +229,7 @@ def document(
         "n_selected": view.n_selected,
         "n_relevant": view.n_relevant,
         "n_core": view.n_core,
+        "doubts": doubts(view),
         "core_share": None if view.core is None else view.core.share,
         "selected_share": view.share,
         "core_variance_share": None if description is None else description.variance_share,

@@ -215,7 +215,8 @@ def wrapped(text: str, width: int, indent: int = 0) -> str:
 
 def as_options(message: str) -> str:
     """A warning of the library for users of the command line: options instead of parameters."""
-    return re.sub(r"n_features_to_select='(\w+)' \(--size \1\)", r"--size \1", message)
+    message = message.replace("; supported_ is False", "")
+    return re.sub(r"\w+=\S+ \((--[^)]+)\)", r"\1", message)
 
 
 def printable(text: str) -> str:
