@@ -5,6 +5,7 @@ Every place that shows a fit takes its numbers from `gsppca.overview`, so that a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,11 @@ def doubts(view: Overview) -> list[str]:
     return found
 
 
+def _notes(view: Overview) -> list[str]:
+    """Doubts for users of Python: without the options of the command line."""
+    return [f"Note: {re.sub(r' [(]--[^)]+[)]', '', doubt)}" for doubt in doubts(view)]
+
+
 def _one_variable(view: Overview) -> str:
     """Say that one variable is few, and what gives more."""
     only = "Only one variable is selected."
@@ -158,7 +164,7 @@ def summary(model: VariableSelection) -> str:
     view = overview(model)
     shown = view.order[: min(FIRST, view.n_selected)]
     width = max([4, *(len(view.names[k]) for k in shown)])
-    lines = [*headline(view), *(f"Note: {doubt}" for doubt in doubts(view)), ""]
+    lines = [*headline(view), *_notes(view), ""]
     lines.append(f"rank  {'name':{width}}  role      share so far")
     for k in shown.tolist():
         share = view.share_at(int(view.rank[k]))
@@ -202,26 +208,22 @@ def html(model: VariableSelection) -> str:
     """
     view = overview(model)
     first, *more = headline(view)
-    rows = []
+    table = []
     for k in view.order[: min(FIRST, view.n_selected)].tolist():
         share = view.share_at(int(view.rank[k]))
-        others = view.stands_for(k)
-        cells = [
-            f"{view.rank[k]}",
-            view.names[k],
-            str(view.role[k]),
-            shown_group(view, others),
-            "" if share is None else f"{share:.0%}",
-        ]
-        rows.append("<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    heads = "".join(
-        f"<th style='text-align:left'>{head}</th>" for head in ("rank", "name", "role", "stands for", "share so far")
-    )
+        so_far = "" if share is None else f"{share:.0%}"
+        group = shown_group(view, view.stands_for(k))
+        table.append([f"{view.rank[k]}", view.names[k], str(view.role[k]), group, so_far])
+    names = ("rank", "name", "role", "stands for", "share so far")
+    kept = [j for j in range(len(names)) if j < 3 or any(row[j] for row in table)]  # not known for every rule
+    left_aligned = "style='text-align:left'"
+    heads = "".join(f"<th {left_aligned}>{names[j]}</th>" for j in kept)
+    rows = ["<tr>" + "".join(f"<td {left_aligned}>{escape(row[j])}</td>" for j in kept) + "</tr>" for row in table]
     left = view.n_selected - len(rows)
     rest = f"<p>… and {left:,} more: <code>model.to_frame()</code></p>" if left > 0 else ""
     return (
         f"<div><p><strong>{escape(first)}</strong></p>"
-        + "".join(f"<p>{escape(sentence)}</p>" for sentence in (*more, *(f"Note: {doubt}" for doubt in doubts(view))))
+        + "".join(f"<p>{escape(sentence)}</p>" for sentence in (*more, *_notes(view)))
         + f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>{rest}"
         + f"<p>related: {escape(related_line(view))}<br>noise: {escape(noise_line(view))}</p></div>"
     )
