@@ -132,6 +132,15 @@ def test_numbers_add_up_with_variables_to_include(X):
     assert doubts(overview(model)) == ["1 of the core is there because of `include`, not relevant otherwise."]
 
 
+def test_little_variance_is_explained_where_most_is_noise(X):
+    rng = np.random.default_rng(1)
+    noisy = np.c_[X, rng.normal(size=(len(X), 40))]
+    model = GSPPCA(3).fit(noisy)
+    noise = int((model.role_ == "noise").sum())
+    assert headline(overview(model))[-1].endswith(f"; {noise} are noise, which nothing predicts.")
+    assert headline(overview(GSPPCA(3).fit(X)))[-1].endswith("of all variables on rows left out.")
+
+
 def test_a_size_beyond_the_shares_says_what_is_known(X):
     model = GSPPCA(3).fit(X)
     known = len(model.share_path_.share)

@@ -38,9 +38,15 @@ def headline(view: Overview) -> list[str]:
             )
         sentences.append(
             f"The components of the core predict {max(view.core.description.variance_share, 0):.0%} of the variance of "
-            "all variables on rows left out."
+            f"all variables on rows left out{_unpredictable(view)}."
         )
     return sentences
+
+
+def _unpredictable(view: Overview) -> str:
+    """Say why little of the variance of all variables is predicted, where most of them are noise."""
+    noise = int((view.role == "noise").sum())
+    return f"; {noise:,} are noise, which nothing predicts" if 2 * noise > len(view.names) else ""
 
 
 def _selection(view: Overview, p: int, size: int) -> str:

@@ -58,7 +58,7 @@ def test_help_has_the_options_and_examples_at_80_columns(call):
     assert code == 0
     for command in (*COMMANDS, "experiment", "--install-completion", "--version"):
         assert command in out
-    assert "gsppca fit data.csv -d 10 -o results --report" in out
+    assert "gsppca fit data.csv -o results --report" in out  # the default: no number to choose
     for command in COMMANDS:
         code, out, _ = call(command, "--help")
         assert code == 0
@@ -67,6 +67,8 @@ def test_help_has_the_options_and_examples_at_80_columns(call):
         assert f"gsppca {command}" in examples
         for option in ("--json", "--quiet", "--verbose"):
             assert option in out
+    assert "Excel" in call("fit", "--help")[1]
+    assert "--no-transpose leaves out the warning" in " ".join(call("info", "--help")[1].replace("│", "").split())
 
 
 def test_every_model_option_is_a_parameter_of_the_class():

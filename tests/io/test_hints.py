@@ -213,8 +213,9 @@ def test_a_label_among_the_numbers_is_remarked_on(write):
     # A table of such columns is one of measurements, unless one is headed as a label.
     pixels = rng.integers(0, 10, size=(40, 8))
     read_table(write(as_text([[f"p{i}" for i in range(8)], *pixels.tolist()])))
-    with pytest.warns(TableWarning, match="'Class'"):
-        read_table(write(as_text([[*(f"p{i}" for i in range(7)), "Class"], *pixels.tolist()])))
+    for head in ("Class", "stage", "cell_type"):
+        with pytest.warns(TableWarning, match=f"'{head}'"):
+            read_table(write(as_text([[*(f"p{i}" for i in range(7)), head], *pixels.tolist()])))
 
 
 def test_genes_that_became_dates_are_remarked_on(write):

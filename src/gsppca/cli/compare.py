@@ -64,7 +64,7 @@ def compare(
     --------
     ::
 
-        gsppca compare data.csv -d 10
+        gsppca compare data.csv
         gsppca compare data.csv --size 50 --method gsppca-joint --method variance
         gsppca compare data.csv --halves 0 --json
     """

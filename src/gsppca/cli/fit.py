@@ -35,8 +35,8 @@ def fit(
 ) -> None:
     """Select the variables of a table that carry its structure, and write them down.
 
-    Rows are samples, columns are variables. Reads CSV and TSV (also compressed), Parquet, Feather, npy, npz, Matrix
-    Market, h5ad and zarr. Without --output the selection is only shown.
+    Rows are samples, columns are variables. Reads CSV and TSV (also compressed), Excel, Parquet, Feather, npy, npz,
+    Matrix Market, h5ad and zarr, and text on standard input (-). Without --output the selection is only shown.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def fit(
     --------
     ::
 
-        gsppca fit data.csv -d 10 -o results --report
+        gsppca fit data.csv -o results --report
         gsppca fit genes.tsv.gz --transpose --size 200 --scale -o results
         gsppca fit cells.h5ad --layer log1p --label cell_type -o results
         gsppca fit iris.csv --label species --scale --json
