@@ -44,9 +44,11 @@ def headline(view: Overview) -> list[str]:
 
 
 def _unpredictable(view: Overview) -> str:
-    """Say why little of the variance of all variables is predicted, where most of them are noise."""
-    noise = int((view.role == "noise").sum())
-    return f"; {noise:,} are noise, which nothing predicts" if 2 * noise > len(view.names) else ""
+    """Say why little of the variance of all variables is predicted, where most of them share nothing with others."""
+    noise, predicted = int((view.role == "noise").sum()), view.core.description.variance_share if view.core else 1.0
+    if view.method != "joint" or 2 * noise <= len(view.names) or predicted > 0.5:
+        return ""
+    return f"; {noise:,} are noise, which nothing predicts"
 
 
 def _selection(view: Overview, p: int, size: int) -> str:
