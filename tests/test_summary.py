@@ -169,7 +169,7 @@ def test_a_loaded_model_says_the_same(X):
 def test_noise_is_called_unsupported_and_gets_no_shares():
     model = GSPPCA(2).fit(np.random.default_rng(1).normal(size=(60, 15)))
     text = summary(model)
-    assert text.startswith("No statistically supported structure")
+    assert text.startswith("No statistically supported structure was found: do not interpret the ")
     assert "%" not in text
 
 

@@ -26,9 +26,8 @@ def headline(view: Overview) -> list[str]:
     """Say in sentences what was selected and what it carries, with the numbers of relevant and of core variables."""
     p, size = len(view.names), view.n_selected
     if not view.supported:
-        return [
-            f"No statistically supported structure: {count(size, 'variable')} of {p:,} kept, which may mean nothing."
-        ]
+        kept = f"the one of {p:,} variables that is" if size == 1 else f"the {size:,} of {p:,} variables that are"
+        return [f"No statistically supported structure was found: do not interpret {kept} kept."]
     sentences = [_selection(view, p, size)]
     if view.core is not None:
         if not np.array_equal(view.selected, view.role == "core"):

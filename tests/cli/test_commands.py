@@ -226,7 +226,7 @@ def test_an_output_folder_is_not_overwritten_by_mistake(call, table, tmp_path):
     before = (out / "model.json").read_bytes()
     code, _, err = call(*fit, "--size", 3)
     assert code == 1
-    assert "is not empty. Choose another folder, or say --overwrite." in err
+    assert "is not empty. Choose another folder, or use --overwrite." in err
     assert (out / "model.json").read_bytes() == before
     assert call(*fit, "--size", 3, "--overwrite")[0] == 0
     assert gsppca.load(out).n_selected_ == 3
@@ -294,10 +294,16 @@ def test_transform_finds_columns_by_name(call, table, tmp_path, numbers):
     assert call("transform", out, packed, "-o", tmp_path / "scores.csv", "--overwrite", "-q")[0] == 0
     document = json.loads(call("transform", out, packed, "--json")[1])
     np.testing.assert_allclose([row[1:] for row in document["rows"]], expected, rtol=1e-12)
-    packed.write_bytes(gzip.compress(text.replace(kept[0], "other").encode()))
-    code, _, err = call("transform", out, packed)
-    assert code == 1
-    assert f"no column {kept[0]!r}, which the model selected (1 such)" in err
+    for instead, hint in (("other", ""), (kept[0].upper(), f" The nearest name is {kept[0].upper()!r}.")):
+        packed.write_bytes(gzip.compress(text.replace(kept[0] + ",", instead + ",").encode()))
+        code, _, err = call("transform", out, packed)
+        assert code == 1
+        assert f"no column {kept[0]!r}, which the model selected.{hint} Add what is missing, or check" in err
+    packed.write_bytes(gzip.compress(text.replace("var", "gene").encode()))
+    assert (
+        f"there is none of the {len(kept)} variables that the model selected, such as"
+        in call("transform", out, packed)[2]
+    )
 
 
 def test_transform_without_names_needs_all_columns(call, tmp_path, numbers):

@@ -114,7 +114,11 @@ def _places(table: Table, option: str, names: Any) -> list[int] | None:
     for name in names:
         if name not in known:
             near = get_close_matches(name, list(known), n=3)
-            meant = f" The nearest names are {', '.join(map(repr, near))}." if near else ""
+            meant = (
+                f" The nearest {'name is' if len(near) == 1 else 'names are'} {', '.join(map(repr, near))}."
+                if near
+                else ""
+            )
             raise TableError(f"--{option} {name!r}: {table.path} has no such variable.{meant} Correct or remove it.")
     return [known[name] for name in names]
 
