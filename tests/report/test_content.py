@@ -272,3 +272,6 @@ def test_near_copies_without_the_data_and_of_too_many_variables(with_copies, mon
     first = collect(model).copies
     assert first.among == "the first variable"
     assert first.n_groups <= 1
+    monkeypatch.undo()
+    monkeypatch.setattr(copies_module, "MOST_CORRELATIONS", 19)
+    assert collect(model).copies.among == "the first variable"

@@ -14,7 +14,8 @@ from gsppca.overview import Overview
 from gsppca.summary import count
 
 LEAST_CORRELATION = 0.95  # absolute, of a near-copy
-MOST_PRODUCTS = 2 * 10**10  # multiplications that the search may take: all pairs of 5,000 variables and 800 samples
+MOST_PRODUCTS = 2 * 10**10  # multiplications that the search may take: all pairs of 5,000 variables in 800 samples
+MOST_CORRELATIONS = 3 * 10**7  # and the correlations that it may look at: all pairs of 5,500 variables
 BLOCK = 2**22  # correlations held at a time
 FIRST_COPIES = 8  # named at once; the others open
 MOST_COPIES = 200  # named at all
@@ -85,7 +86,8 @@ def near_copies(view: Overview, matrix: Matrix | None = None) -> Copies | None:
         What the fit says of all columns of X.
     matrix : Matrix, optional
         The varying columns of X, centred. Relevant variables are compared with all others, as many as
-        `MOST_PRODUCTS` allows. Without it, only what the model knows of its core can be said, and None if it has none.
+        `MOST_PRODUCTS` and `MOST_CORRELATIONS` allow. Without it, only what the model knows of its core can be said,
+        and None if it has none.
     """
     if matrix is None:
         if view.core is None:
@@ -94,7 +96,8 @@ def near_copies(view: Overview, matrix: Matrix | None = None) -> Copies | None:
     else:
         leaders = view.order[(view.relevant | view.selected)[view.order]]
         leaders = leaders[np.argsort(view.rank[leaders])]
-        affordable = max(1, MOST_PRODUCTS // (matrix.n_samples * matrix.n_features))
+        products, pairs = matrix.n_samples * matrix.n_features, matrix.n_features
+        affordable = max(1, min(MOST_PRODUCTS // products, MOST_CORRELATIONS // pairs))
         among = "the relevant variables"
         if affordable < len(leaders):
             leaders, among = leaders[:affordable], f"the first {count(affordable, 'variable').removeprefix('1 ')}"
@@ -129,14 +132,14 @@ def _in_the_data(matrix: Matrix, leaders: IntArray) -> Members:
     deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
     standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
     taken, found = np.zeros(matrix.n_features, dtype=bool), {}
-    width = max(64, BLOCK // matrix.n_features)
+    width = max(16, BLOCK // matrix.n_features)
     for start in range(0, len(leaders), width):
         part = leaders[start : start + width]
         part = part[~taken[part]]
         if not len(part):
             continue
         correlations = standard.transposed_product(column_values(standard, part)) / matrix.n_samples
-        near = np.abs(correlations) >= LEAST_CORRELATION
+        near = (correlations >= LEAST_CORRELATION) | (correlations <= -LEAST_CORRELATION)
         for row in np.flatnonzero(near.sum(axis=1) > 1).tolist():
             leader = int(part[row])
             if taken[leader]:
