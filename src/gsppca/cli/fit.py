@@ -57,7 +57,7 @@ def fit(
     ::
 
         gsppca fit data.csv -o results --report
-        gsppca fit genes.tsv.gz --transpose --size 200 --scale -o results
+        gsppca fit genes.tsv.gz --transpose --size 200 -o results
         gsppca fit cells.h5ad --layer log1p --label cell_type -o results
         gsppca fit iris.csv --label species --scale --json
     """
