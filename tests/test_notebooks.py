@@ -19,7 +19,11 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SAID = {
-    "geo": [r"The 300 rows look like variables", r"(8[5-9]|90) of the 90 true probes are selected, and [0-2] others"],
+    "geo": [
+        r"The 300 rows look like variables",
+        r"(8[5-9]|90) of the 90 true probes are selected, and [0-2] others",
+        r"tumour +-?\d",
+    ],
     "panel": [r"the first 50 are selected, as asked for", r"\bESR1\b", r"50 genes with the five markers +0\.9"],
     "spectra": [r"A core of \d+ of 401 variables", r"\d+ stands for \d+", r"\d+ to \d+: \d+ relevant wavelengths"],
 }
