@@ -144,7 +144,9 @@ def related_line(view: Overview) -> str:
 def noise_line(view: Overview) -> str:
     """Say how many variables are noise."""
     number, constant = int((view.role == "noise").sum()), int((~view.varying).sum())
-    return count(number, "variable") + (f", {constant:,} of them constant" if constant else "")
+    if not constant:
+        return count(number, "variable")
+    return f"{count(number, 'variable')}, {'' if number == constant else f'{constant:,} of them '}constant"
 
 
 def other_sizes(view: Overview) -> list[tuple[int, float]]:

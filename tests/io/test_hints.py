@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import warnings
 
 import numpy as np
@@ -250,3 +251,37 @@ def test_only_some_columns_are_read_whatever_the_others_hold(write):
     assert read_table(path, only={"z"}, strict=False).shape == (2, 0)
     with pytest.raises(TableError, match="have the same name"):
         read_table(path, only={"c"}, strict=False)
+
+
+@pytest.mark.parametrize("code", [-999, 9999, 99])
+def test_codes_for_missing_values_are_remarked_on(write, code):
+    data = rng.normal(size=(40, 6)).round(3)
+    data[3:6, 2] = data[8, 4] = code
+    path = write(as_text([list("abcdef"), *data.tolist()]))
+    said = f"{code} occurs 4 times in 2 columns, such as 'c', far from all other values: if it means missing, use --na"
+    with pytest.warns(TableWarning, match=re.escape(said)):
+        read_table(path)
+    command = survey_file(path).command
+    assert f"--na={code}" in command or f"--na {code}" in command
+    assert "--missing impute" in command
+    assert "--scale" not in command  # the spread is that of the code
+    read = read_table(path, na=(str(code),), missing="impute")  # no warning
+    assert np.isnan(read.data).sum() == 4
+    # Among numbers of its own size it is a number, as is a whole column of it.
+    counted = np.c_[np.arange(990, 1030), rng.integers(0, 1500, size=40), np.full(40, -999), rng.normal(size=(40, 3))]
+    read_table(write(as_text([list("abcdef"), *counted.tolist()])))
+
+
+def test_spectra_are_not_to_be_scaled(write):
+    """Wavelengths have one unit, however different their spreads; columns that are only counted may not."""
+    spectra = rng.normal(size=(30, 40)) * np.where(np.arange(40) < 3, 50, 1)
+    for heads, is_scaled in (
+        ([f"{900 + 2 * k}" for k in range(40)], False),
+        ([f"{1700 - 2.5 * k} nm" for k in range(40)], False),
+        ([f"X{900 + 2 * k}" for k in range(40)], False),
+        ([f"{k}" for k in range(40)], True),
+        ([f"v{k}" for k in range(40)], True),
+    ):
+        survey = survey_file(write(as_text([heads, *spectra.round(3).tolist()])))
+        assert survey.is_uneven
+        assert ("--scale" in survey.command.split()) == is_scaled, heads[:2]

@@ -135,6 +135,8 @@ def with_command(warning: Warning | str, *, if_rules: bool = True) -> str:
     if if_rules and isinstance(warning, MostVariablesWarning) and arguments[:1] == ("fit",):
         place = arguments.index("--size") if "--size" in arguments else len(arguments)
         arguments, words = (*arguments[:place], *arguments[place + 2 :]), ("--size", "relevant")
+    if arguments[:1] == ("compare",):  # the other methods know no missing values
+        words = ["mean" if word == "impute" else word for word in words]
     return f"{text}\n  {corrected(arguments, words, has_written=True)}" if words else text
 
 
