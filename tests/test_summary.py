@@ -96,6 +96,9 @@ def test_keeping_everything_is_remarked_on_by_every_method_and_rule(method, rule
     assert "stands for" not in html(model)  # a column without entries
     model = GSPPCA(3, method=method, n_features_to_select="core").fit(dense)
     assert doubts(overview(model)) == []
+    (said,) = doubts(overview(model.choose(11)))
+    assert said.startswith("Nearly nothing is left out: 11 of 12 variables are selected. n_features_to_select='core'")
+    assert doubts(overview(model.choose(10))) == []
 
 
 def test_one_variable_is_remarked_on(X):

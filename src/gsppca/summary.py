@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gsppca.variable_selection import VariableSelection
 
 FIRST = 10  # variables that a summary names
+NEARLY_ALL = 0.9  # share of the variables that is hardly a selection
 TARGETS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # shares for which a size is proposed
 
 
@@ -86,9 +87,11 @@ def doubts(view: Overview) -> list[str]:
     found = []
     size, varying = view.n_selected, int(view.varying.sum())
     smaller = view.n_core is not None and view.n_core < size
-    if size == varying:
+    if size > NEARLY_ALL * varying:
         core = f" n_features_to_select='core' (--size core) selects {view.n_core:,}." if smaller else ""
-        found.append(f"Nothing is left out: {'all ' if size > 2 else ''}{count(size, 'variable')} are selected.{core}")
+        everything = f"Nothing is left out: {'all ' if size > 2 else ''}{count(size, 'variable')} are selected."
+        most = f"Nearly nothing is left out: {size:,} of {count(varying, 'variable')} are selected."
+        found.append((everything if size == varying else most) + core)
     elif size == 1:
         found.append(_one_variable(view))
     if view.heaviest:
