@@ -242,6 +242,8 @@ def test_a_wrong_name_gets_the_nearest_ones(Estimator, X):
     frame = optional("pandas").DataFrame(X, columns=[f"gene{i}" for i in range(25)])
     with pytest.raises(ValueError, match=r"'gen3', which is no column of X\. The nearest names are 'gene3'"):
         Estimator(3, include=["gen3"]).fit(frame)
+    with pytest.raises(ValueError, match="The nearest name is 'alcohol'"):
+        Estimator(3, include=["alcool"]).fit(frame.rename(columns={"gene0": "alcohol"}))
     frame["gene4"] = 1.0
     with pytest.raises(ValueError, match="include names 'gene4', which is constant"):
         Estimator(3, include=["gene4"]).fit(frame)

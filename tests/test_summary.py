@@ -7,10 +7,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris, load_wine
 
 from gsppca import GSPPCA, Core, GSPPCASelector
 from gsppca.overview import overview, table_columns
-from gsppca.summary import headline, html, other_sizes, related_line, summary, to_frame
+from gsppca.summary import doubts, headline, html, other_sizes, related_line, summary, to_frame
 from tests.needs import optional
 
 RULES = ["auto", "relevant", "core", "r2", "fdr", 5, Core(0.7)]
@@ -59,6 +60,9 @@ def test_each_variable_is_represented_by_the_selected_one_it_correlates_with_mos
     assert (view.represented_by[~varying] == -1).all()
     groups = [k for column in np.flatnonzero(model.support_) for k in view.stands_for(int(column))]
     assert sorted(groups) == np.flatnonzero(model.relevant_ & ~model.support_).tolist()
+    for column, others in model.represented_by(24):  # the same lists, and no noise in them
+        assert [other for other, _ in others] == view.stands_for(column)
+        np.testing.assert_allclose([r for _, r in others], view.correlation[[other for other, _ in others]])
 
 
 def test_the_share_of_a_size_is_that_of_the_path(X):
@@ -69,6 +73,85 @@ def test_the_share_of_a_size_is_that_of_the_path(X):
     assert overview(GSPPCA(3, n_features_to_select="core").fit(X)).share == model.core_share_
     for size, share in other_sizes(overview(model)):
         assert share == model.share_path_.share[size - 1]
+
+
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [
+        *(("joint", rule) for rule in ("relevant", "r2", "fdr", 12, 1.0)),
+        *(("paper", rule) for rule in ("r2", "fdr", 12)),
+    ],
+)
+def test_keeping_everything_is_remarked_on_by_every_method_and_rule(method, rule):
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(90, 3)) @ rng.normal(size=(3, 12)) + 0.2 * rng.normal(size=(90, 12))
+    model = GSPPCA(3, method=method, n_features_to_select=rule, random_state=0).fit(dense)
+    assert model.n_selected_ == 12
+    view = overview(model)
+    said = "Nothing is left out: all 12 variables are selected. "
+    said += f"n_features_to_select='core' (--size core) selects {view.n_core}."
+    assert doubts(view) == [said]
+    assert f"Note: {said.replace(' (--size core)', '')}" in summary(model)  # in words of Python
+    assert "Note: Nothing is left out" in html(model)
+    assert "stands for" not in html(model)  # a column without entries
+    model = GSPPCA(3, method=method, n_features_to_select="core").fit(dense)
+    assert doubts(overview(model)) == []
+    (said,) = doubts(overview(model.choose(11)))
+    assert said.startswith("Nearly nothing is left out: 11 of 12 variables are selected. n_features_to_select='core'")
+    assert doubts(overview(model.choose(10))) == []
+
+
+def test_one_variable_is_remarked_on(X):
+    model = GSPPCA(3).fit(X).choose(1)
+    relevant = model.relevant_.sum()
+    (said,) = doubts(overview(model))
+    assert (
+        said == f"Only one variable is selected. n_features_to_select='relevant' (--size relevant) selects {relevant}."
+    )
+    assert f"{relevant} of 24 variables are relevant; the first is selected, as asked for" in summary(model)
+    alone = GSPPCA(1, method="paper").fit(load_iris().data)
+    assert alone.n_selected_ == 1
+    assert "method='joint' (--method joint)" in doubts(overview(alone))[0]
+    text = summary(alone)
+    assert "1 of 4 variables is relevant and selected, carrying 100% of its structure" in text
+    assert text.count("100%") == 2  # the headline and the table: a core that is the selection is not told twice
+
+
+def test_columns_that_outweigh_the_others_are_named():
+    wine = load_wine(as_frame=True).data
+    said = "proline holds 99.8% of the total variance and decides the components. If columns have different units, use"
+    for method in ("joint", "paper"):
+        assert any(doubt.startswith(said) for doubt in doubts(overview(GSPPCA(method=method).fit(wine))))
+    assert not any("variance" in doubt for doubt in doubts(overview(GSPPCA(scale=True).fit(wine))))
+    twice = wine.assign(other=wine.proline * np.linspace(1, 1.2, len(wine)))
+    assert any(doubt.startswith("proline, other hold 99") for doubt in doubts(overview(GSPPCA().fit(twice))))
+    assert doubts(overview(GSPPCA().fit(load_iris().data))) == []  # one unit, and four columns
+
+
+def test_numbers_add_up_with_variables_to_include(X):
+    noise = int(np.flatnonzero(~GSPPCA(3).fit(X).relevant_ & (np.ptp(X, axis=0) > 0))[0])
+    model = GSPPCA(3, n_features_to_select=5, include=[noise]).fit(X)
+    assert model.role_[noise] == "core"
+    assert doubts(overview(model)) == ["1 of the core is there because of `include`, not relevant otherwise."]
+
+
+def test_little_variance_is_explained_where_most_is_noise(X):
+    rng = np.random.default_rng(1)
+    noisy = np.c_[X, 3 * rng.normal(size=(len(X), 60))]
+    model = GSPPCA(3).fit(noisy)
+    noise = int((model.role_ == "noise").sum())
+    assert headline(overview(model))[-1].endswith(f"; {noise} are noise, which nothing predicts.")
+    wine = load_wine().data  # one column has nearly all variance
+    for other in (GSPPCA(3).fit(X), GSPPCA(method="paper").fit(wine)):
+        assert headline(overview(other))[-1].endswith("of all variables on rows left out.")
+
+
+def test_a_size_beyond_the_shares_says_what_is_known(X):
+    model = GSPPCA(3).fit(X)
+    known = len(model.share_path_.share)
+    first = headline(overview(model.choose(known + 1)))[0]
+    share = model.share_path_.share[-1]
+    assert first.endswith(f"; the first {known} alone carry {share:.0%} of the structure on rows left out.")
 
 
 def test_a_loaded_model_says_the_same(X):
@@ -89,7 +172,7 @@ def test_a_loaded_model_says_the_same(X):
 def test_noise_is_called_unsupported_and_gets_no_shares():
     model = GSPPCA(2).fit(np.random.default_rng(1).normal(size=(60, 15)))
     text = summary(model)
-    assert text.startswith("No statistically supported structure")
+    assert text.startswith("No statistically supported structure was found: do not interpret the ")
     assert "%" not in text
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gsppca.variable_selection import VariableSelection
 
 BLOCK = 256  # selected variables whose correlations are held at a time
+HEAVY = 0.9  # share of the total variance by which a few columns decide the components
+FEW_HEAVY, LEAST_RATIO = 3, 4  # columns at most, and columns in all for each of them
 MOST_STAND_INS = 2000  # selected variables that others are compared with
 
 
@@ -63,6 +65,13 @@ class Overview:
         Dimension of the latent space.
     warnings : list of str
         What the fit warned of.
+    method : str
+        "joint", "paper" or the name of another method.
+    heaviest : list of int
+        The fewest columns that hold `HEAVY` of the total variance of X as the method saw it, if they are at most
+        `FEW_HEAVY` of many; else empty.
+    heaviest_share : float
+        The share that they hold.
     """
 
     names: list[str]
@@ -82,6 +91,9 @@ class Overview:
     supported: bool
     n_latent: int
     warnings: list[str]
+    method: str
+    heaviest: list[int]
+    heaviest_share: float
 
     @cached_property
     def order(self) -> IntArray:
@@ -163,6 +175,7 @@ def overview(model: VariableSelection, names: Sequence[Any] | None = None) -> Ov
     else:
         role, predicted = model.role_, np.where(varying, np.clip(model.predicted_share_, 0, 1), np.nan)
     by, correlation = _stand_ins(model, core)
+    heaviest, heaviest_share = _heaviest(fitted.column_squares, np.flatnonzero(varying))
     return Overview(
         names=names_of(model, names),
         selected=model.support_,
@@ -181,7 +194,20 @@ def overview(model: VariableSelection, names: Sequence[Any] | None = None) -> Ov
         supported=bool(model.supported_),
         n_latent=int(model.n_latent_),
         warnings=[caution.message for caution in (*fitted.found.cautions, *fitted.chosen.cautions)],
+        method=model.method if isinstance(model.method, str) else type(model.method).__name__.lower(),
+        heaviest=heaviest,
+        heaviest_share=heaviest_share,
     )
+
+
+def _heaviest(squares: FloatArray, places: IntArray) -> tuple[list[int], float]:
+    """Columns that outweigh all others together, and their share of the variance; none where many share it."""
+    order = np.argsort(-squares, kind="stable")[:FEW_HEAVY]
+    shares = np.cumsum(squares[order]) / squares.sum() if len(squares) else np.zeros(0)
+    number = int(np.searchsorted(shares, HEAVY)) + 1
+    if number > len(order) or len(squares) < LEAST_RATIO * number:
+        return [], 0.0
+    return places[order[:number]].tolist(), float(shares[number - 1])
 
 
 def known_core(model: VariableSelection) -> CoreFit | None:

@@ -202,7 +202,11 @@ def _mask(argument: str, wanted: Any, frame: Frame, names: Any) -> BoolArray:
     for value in values.tolist():
         if value not in known:
             near = difflib.get_close_matches(value, list(known), n=3)
-            meant = f" The nearest names are {', '.join(map(repr, near))}." if near else ""
+            meant = (
+                f" The nearest {'name is' if len(near) == 1 else 'names are'} {', '.join(map(repr, near))}."
+                if near
+                else ""
+            )
             raise ValueError(f"{argument} names {value!r}, which is no column of X.{meant} Correct it or leave it out.")
         mask[known[value]] = True
     return mask

@@ -136,9 +136,9 @@ class VariableSelection(BaseEstimator):
         return model
 
     def represented_by(self, n_best: int = 5, X: Any = None) -> list[tuple[int, list[tuple[int, float]]]]:
-        """Return, for each selected variable, the variables that it stands for best.
+        """Return, for each selected variable, the relevant variables that it stands for best.
 
-        Every variable that is not selected is represented by the selected one that it correlates with most.
+        Every relevant variable that is not selected is represented by the selected one that it correlates with most.
 
         Parameters
         ----------
@@ -158,9 +158,14 @@ class VariableSelection(BaseEstimator):
         places = np.flatnonzero(frame.varying)
         order = self._fitted.found.order
         selected = order[self.support_[places[order]]]
-        others, correlations = represents(frame.looked_at(self._fitted.found), selected, n_best)
+        # Noise stands for nothing: a selected variable that it correlates with most says little of it.
+        kept = (self.relevant_ | self.support_)[places]
+        within = np.cumsum(kept) - 1
+        matrix = frame.looked_at(self._fitted.found).columns(kept)
+        others, correlations = represents(matrix, within[selected], n_best)
+        places = places[kept]
         return [
-            (int(places[k]), [(int(places[m]), float(r)) for m, r in zip(*pair, strict=True) if m >= 0])
+            (int(places[within[k]]), [(int(places[m]), float(r)) for m, r in zip(*pair, strict=True) if m >= 0])
             for k, *pair in zip(selected, others, correlations, strict=True)
         ]
 

@@ -58,7 +58,7 @@ def test_help_has_the_options_and_examples_at_80_columns(call):
     assert code == 0
     for command in (*COMMANDS, "experiment", "--install-completion", "--version"):
         assert command in out
-    assert "gsppca fit data.csv -d 10 -o results --report" in out
+    assert "gsppca fit data.csv -o results --report" in out  # the default: no number to choose
     for command in COMMANDS:
         code, out, _ = call(command, "--help")
         assert code == 0
@@ -67,6 +67,8 @@ def test_help_has_the_options_and_examples_at_80_columns(call):
         assert f"gsppca {command}" in examples
         for option in ("--json", "--quiet", "--verbose"):
             assert option in out
+    assert "Excel" in call("fit", "--help")[1]
+    assert "--no-transpose leaves out the warning" in " ".join(call("info", "--help")[1].replace("│", "").split())
 
 
 def test_every_model_option_is_a_parameter_of_the_class():
@@ -237,11 +239,16 @@ def test_not_on_a_terminal_there_is_no_bar(table):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are of Unix")
-def test_on_a_terminal_the_steps_are_shown_and_removed(table):
+@pytest.mark.parametrize("notebook", [False, True])
+def test_on_a_terminal_the_steps_are_shown_and_removed(table, notebook):
+    """In a cell of a notebook, which cannot remove them, they are not shown."""
     import pty
 
     leader, follower = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "80", "TERM": "xterm"}
+    environment.pop("JPY_PARENT_PID", None)
+    if notebook:
+        environment["JPY_PARENT_PID"] = "1"
     command = [sys.executable, "-m", "gsppca", "fit", str(table), "-d", "2", "--drop", "kind", "--json"]
     command += ["--method", "paper"]
     process = subprocess.Popen(command, stderr=follower, stdout=subprocess.PIPE, env=environment)
@@ -259,6 +266,9 @@ def test_on_a_terminal_the_steps_are_shown_and_removed(table):
     assert process.wait(60) == 0
     assert json.loads(process.stdout.read())["n_components"] == 2
     process.stdout.close()
+    if notebook:
+        assert shown == b""
+        return
     for step in (b"reading", b"variational EM", b"evidence path", b"active"):
         assert step in shown
 

@@ -11,7 +11,7 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 
 import gsppca
 from gsppca import GSPPCA, Paper
@@ -226,7 +226,7 @@ def test_an_output_folder_is_not_overwritten_by_mistake(call, table, tmp_path):
     before = (out / "model.json").read_bytes()
     code, _, err = call(*fit, "--size", 3)
     assert code == 1
-    assert "is not empty. Choose another folder, or say --overwrite." in err
+    assert "is not empty. Choose another folder, or use --overwrite." in err
     assert (out / "model.json").read_bytes() == before
     assert call(*fit, "--size", 3, "--overwrite")[0] == 0
     assert gsppca.load(out).n_selected_ == 3
@@ -294,10 +294,16 @@ def test_transform_finds_columns_by_name(call, table, tmp_path, numbers):
     assert call("transform", out, packed, "-o", tmp_path / "scores.csv", "--overwrite", "-q")[0] == 0
     document = json.loads(call("transform", out, packed, "--json")[1])
     np.testing.assert_allclose([row[1:] for row in document["rows"]], expected, rtol=1e-12)
-    packed.write_bytes(gzip.compress(text.replace(kept[0], "other").encode()))
-    code, _, err = call("transform", out, packed)
-    assert code == 1
-    assert f"no column {kept[0]!r}, which the model selected (1 such)" in err
+    for instead, hint in (("other", ""), (kept[0].upper(), f" The nearest name is {kept[0].upper()!r}.")):
+        packed.write_bytes(gzip.compress(text.replace(kept[0] + ",", instead + ",").encode()))
+        code, _, err = call("transform", out, packed)
+        assert code == 1
+        assert f"no column {kept[0]!r}, which the model selected.{hint} Add what is missing, or check" in err
+    packed.write_bytes(gzip.compress(text.replace("var", "gene").encode()))
+    assert (
+        f"there is none of the {len(kept)} variables that the model selected, such as"
+        in call("transform", out, packed)[2]
+    )
 
 
 def test_transform_without_names_needs_all_columns(call, tmp_path, numbers):
@@ -328,6 +334,24 @@ def test_info_shows_the_file_and_a_command_that_works(call, table, numbers):
     assert {row["name"] for row in json.loads(out)["selected"]} == numbers[2]
 
 
+def test_notes_stand_below_the_headline_in_words_of_the_command_line(call, tmp_path):
+    """Doubts are shown in options, and no line but a command is wider than the terminal."""
+    path = tmp_path / "wine.csv"
+    load_wine(as_frame=True).data.to_csv(path, index=False)
+    out = call("fit", path, "-o", tmp_path / "out")[1]
+    assert "note: proline holds 99.8% of the total variance and decides the components. If\n" in out
+    assert "  columns have different units, use --scale.\n" in out
+    assert all(len(line) <= 80 or str(tmp_path) in line for line in out.splitlines())
+    assert out.endswith(":\n  selected.csv, scores.csv, shares.csv, evidence.csv, model.json, model.npz\n")
+    out = call("fit", path, "--scale", "--size", "r2")[1]
+    assert "note: Nothing is left out: all 13 variables are selected. --size core selects 8.\n" in out
+    document = json.loads(call("fit", path, "--scale", "--size", 1, "--json")[1])
+    assert len(document["doubts"]) == 1
+    noise = tmp_path / "noise.csv"
+    np.savetxt(noise, np.random.default_rng(0).normal(size=(50, 20)), delimiter=",")
+    assert "supported_" not in "".join(call("fit", noise)[1:])
+
+
 def test_compare_shows_the_methods_side_by_side(call, table, tmp_path, numbers):
     methods = ["--method", "gsppca-joint", "--method", "variance"]
     common = ("compare", table, "--drop", "kind", "-d", 2, "--halves", 2, *methods)
@@ -344,8 +368,10 @@ def test_compare_shows_the_methods_side_by_side(call, table, tmp_path, numbers):
     assert int(own["all"]["size"]) == 20
     assert float(own["all"]["overlap"]) == len(numbers[2]) / 20
     assert float(own["all"]["share"]) > float(small["gsppca-joint"]["share"]) > float(small["random"]["share"])
-    for words in ("All at 5 variables", "Each at its own size", "stability", "redundancy"):
+    for words in ("All at 5 variables", "Each at its own size", "\nstability: 1 if", "\noverlap: with gsppca-joint"):
         assert words in out
+    scaled = call("compare", table, "--drop", "kind", "--scale", "-d", 2, "--halves", 0, *methods)[1]
+    assert "\nno variable at its own size: variance\n" in scaled  # all variances are equal
     document = json.loads(call(*common, "--size", 4, "--json")[1])
     assert [row["size"] for row in document["methods"][:4]] == [4, 4, 4, 20]
     assert len(document["methods"][0]["selected"]) == 4

@@ -240,3 +240,19 @@ def test_at_80_columns_words_are_whole_and_commands_in_one_piece(upside_down):
     start = next(i for i, line in enumerate(lines) if line.startswith("attention"))
     assert lines[start + 1].startswith(" " * 12)
     assert f"  gsppca fit {upside_down} --transpose --missing impute --output results --report" in lines
+
+
+def test_codes_for_missing_values_come_with_the_command_that_reads_them(call, tmp_path):
+    """What is proposed can be typed: compare, which knows no imputation, takes means."""
+    data = np.random.default_rng(0).normal(size=(40, 6)).round(3)
+    data[3:6, 2] = -999
+    path = tmp_path / "sensors.csv"
+    np.savetxt(path, data, delimiter=",", header="a,b,c,d,e,f", comments="", fmt="%g")
+    quick = ("--method", "variance", "--halves", 0)
+    for command, missing, options in (("fit", "impute", ()), ("compare", "mean", quick)):
+        _, _, err = call(command, path, *options)
+        (proposed,) = [line for line in err.splitlines() if line.startswith(f"  gsppca {command}")]
+        assert proposed.endswith(f"--na=-999 --missing {missing}")
+        code, _, err = call(*shlex.split(proposed)[1:])
+        assert code == 0
+        assert "-999 occurs" not in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import warnings
 
 import numpy as np
@@ -100,6 +101,8 @@ UPRIGHT = {
     "time series": as_text([["date", "a", "b"], *([f"2020-01-{i + 1:02d}", i * 1.1, -i] for i in range(28))]),
     "a few dates": samples_in_rows([f"2020-01-{i % 28 + 1:02d} {i}:00" for i in range(60)]),
     "German samples": as_text([["Probe", "a", "b"], *([f"P{i}", i * 1.1, -i] for i in range(28))]),
+    "many German samples": as_text([["Probe", "a", "b"], *([i, i * 1.1, -i] for i in range(300))]),
+    "numbered German samples": as_text([["Probe", "a", "b"], *([f"P{i:03d}", i * 1.1, -i] for i in range(1, 301))]),
 }
 
 
@@ -211,8 +214,9 @@ def test_a_label_among_the_numbers_is_remarked_on(write):
     # A table of such columns is one of measurements, unless one is headed as a label.
     pixels = rng.integers(0, 10, size=(40, 8))
     read_table(write(as_text([[f"p{i}" for i in range(8)], *pixels.tolist()])))
-    with pytest.warns(TableWarning, match="'Class'"):
-        read_table(write(as_text([[*(f"p{i}" for i in range(7)), "Class"], *pixels.tolist()])))
+    for head in ("Class", "stage", "cell_type"):
+        with pytest.warns(TableWarning, match=f"'{head}'"):
+            read_table(write(as_text([[*(f"p{i}" for i in range(7)), head], *pixels.tolist()])))
 
 
 def test_genes_that_became_dates_are_remarked_on(write):
@@ -247,3 +251,37 @@ def test_only_some_columns_are_read_whatever_the_others_hold(write):
     assert read_table(path, only={"z"}, strict=False).shape == (2, 0)
     with pytest.raises(TableError, match="have the same name"):
         read_table(path, only={"c"}, strict=False)
+
+
+@pytest.mark.parametrize("code", [-999, 9999, 99])
+def test_codes_for_missing_values_are_remarked_on(write, code):
+    data = rng.normal(size=(40, 6)).round(3)
+    data[3:6, 2] = data[8, 4] = code
+    path = write(as_text([list("abcdef"), *data.tolist()]))
+    said = f"{code} occurs 4 times in 2 columns, such as 'c', far from all other values: if it means missing, use --na"
+    with pytest.warns(TableWarning, match=re.escape(said)):
+        read_table(path)
+    command = survey_file(path).command
+    assert f"--na={code}" in command or f"--na {code}" in command
+    assert "--missing impute" in command
+    assert "--scale" not in command  # the spread is that of the code
+    read = read_table(path, na=(str(code),), missing="impute")  # no warning
+    assert np.isnan(read.data).sum() == 4
+    # Among numbers of its own size it is a number, as is a whole column of it.
+    counted = np.c_[np.arange(990, 1030), rng.integers(0, 1500, size=40), np.full(40, -999), rng.normal(size=(40, 3))]
+    read_table(write(as_text([list("abcdef"), *counted.tolist()])))
+
+
+def test_spectra_are_not_to_be_scaled(write):
+    """Wavelengths have one unit, however different their spreads; columns that are only counted may not."""
+    spectra = rng.normal(size=(30, 40)) * np.where(np.arange(40) < 3, 50, 1)
+    for heads, is_scaled in (
+        ([f"{900 + 2 * k}" for k in range(40)], False),
+        ([f"{1700 - 2.5 * k} nm" for k in range(40)], False),
+        ([f"X{900 + 2 * k}" for k in range(40)], False),
+        ([f"{k}" for k in range(40)], True),
+        ([f"v{k}" for k in range(40)], True),
+    ):
+        survey = survey_file(write(as_text([heads, *spectra.round(3).tolist()])))
+        assert survey.is_uneven
+        assert ("--scale" in survey.command.split()) == is_scaled, heads[:2]

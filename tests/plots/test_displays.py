@@ -152,6 +152,37 @@ def test_top_without_shares_shows_relevance(data, ax):
     np.testing.assert_allclose(display.values, model.relevance_[np.argsort(model.ranking_)[:4]])
 
 
+@pytest.mark.parametrize("width", [3, 12])
+def test_names_of_the_first_variables_do_not_cover_each_other(width):
+    """As many as there is room for, on an axis of 5,000 ranks; given names are used."""
+    figure, ax = plt.subplots(figsize=(width, 4))
+    names = [f"gene {k}" for k in range(5000)]
+    RelevanceDisplay(np.full(5000, 0.9), np.arange(5000) < 20, role=["core"] * 5000, names=names).plot(ax)
+    figure.canvas.draw()
+    shown = [text.get_text() for text in ax.texts]
+    assert shown[0] == "gene 0"
+    assert len(shown) == {3: 3, 12: 5}[width]
+    places = [ax.transData.transform((int(name.split()[1]) + 1, 0))[0] * 72 / figure.dpi for name in shown]
+    assert np.diff(places).min() > 8.9  # points: rotated by 60 degrees, lines of 8 points just have room
+    plt.close(figure)
+
+
+def test_relevance_takes_names(ax):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 150))
+    X[:, :8] += 2 * rng.normal(size=(60, 1))
+    model = GSPPCA(1).fit(X)
+    plot_relevance(model, ax, feature_names=[f"g{k}" for k in range(150)])
+    assert ax.texts[0].get_text() == f"g{np.argmin(model.ranking_)}"
+
+
+def test_the_legend_of_roles_covers_no_bar(ax):
+    display = TopDisplay(list("abcdef"), [0.9] * 6, ["core"] * 3 + ["related"] * 3, cumulative=False).plot(ax)
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert not any(legend.overlaps(bar.get_window_extent()) for bar in display.ax_.patches)
+
+
 def test_loadings(model, ax):
     names = [f"v{k}" for k in range(25)]
     plot_loadings(model, ax, feature_names=names)

@@ -215,6 +215,34 @@ def test_a_variable_opens_what_it_stands_for(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_near_copies_open_with_the_keyboard_and_fit(browser, tmp_path, width):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 40))
+    X[:, :4] += 2 * rng.normal(size=(60, 2)) @ rng.normal(size=(2, 4))
+    X[:, 4:24] = X[:, [0]] + 0.05 * rng.normal(size=(60, 20))
+    model = GSPPCA(2, n_features_to_select="relevant").fit(X)
+    names = [HOSTILE[0] + "W" * 60, *(f"{HOSTILE[3]} {k}" for k in range(1, 40))]
+    path = write_report(model, tmp_path / "report.html", feature_names=names)
+    open_report(browser, path, width)
+    row = element(browser, "#copies tbody tr")
+    first = int(model.ranking_[[0, *range(4, 24)]].argmin())
+    leader = [0, *range(4, 24)][first]
+    assert row.find_element(By.CSS_SELECTOR, "td.name").text == names[leader]
+    assert row.find_element(By.CSS_SELECTOR, "td.count").text.split()[0] == "20"
+    shown = "return [...document.querySelectorAll('#copies tbody tr:first-child li')].map(e => e.checkVisibility())"
+    assert browser.execute_script(shown) == [True] * 8 + [False] * 12
+    row.find_element(By.CSS_SELECTOR, "summary").send_keys(Keys.ENTER)
+    assert browser.execute_script(shown) == [True] * 20
+    inside = browser.execute_script(
+        "const e = document.getElementById('copies'); return [e.scrollWidth, e.parentNode.clientWidth]"
+    )
+    assert inside[0] <= inside[1]
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script("return document.querySelectorAll('img, script').length") == 3
+    assert browser.get_log("browser") == []
+
+
 def test_a_set_that_is_no_cut_of_the_order(browser, tmp_path):
     """The rules "fdr" and "r2" select any variables: they are listed, and the slider shows cuts."""
     rng = np.random.default_rng(0)

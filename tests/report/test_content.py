@@ -11,8 +11,10 @@ from scipy.sparse import csr_matrix
 from gsppca import GSPPCA, GSPPCASelector
 from gsppca.data import as_matrix
 from gsppca.metrics import adjusted_explained_variance
+from gsppca.report import copies as copies_module
 from gsppca.report import explained as explained_module
 from gsppca.report.content import collect
+from gsppca.report.copies import LEAST_CORRELATION
 from gsppca.report.explained import explained_along, spread_sizes
 from gsppca.report.scores import MAX_GROUPS, drawn_rows, grouped, scores_to_draw
 from gsppca.report.verdict import cautions, nearest_misses, verdict
@@ -210,3 +212,66 @@ def test_labels_become_groups_or_a_scale():
     drawn = scores_to_draw(scores, None, np.linspace(0, 1, 50))
     assert drawn.groups == []
     np.testing.assert_array_equal(drawn.numbers, np.linspace(0, 1, 50))
+
+
+@pytest.fixture
+def with_copies():
+    """Columns 0 to 5 follow three factors; 6 to 9 copy column 0, 10 mirrors column 1, 11 is constant."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 20))
+    X[:, :6] = 2 * rng.normal(size=(80, 3)) @ rng.normal(size=(3, 6)) + 0.5 * rng.normal(size=(80, 6))
+    X[:, 6:10] = X[:, [0]] + 0.05 * rng.normal(size=(80, 4))
+    X[:, 10] = -3 * X[:, 1] + 0.05 * rng.normal(size=80)
+    X[:, 11] = 1
+    return X
+
+
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("rule", ["auto", "core", 3])
+@pytest.mark.parametrize("method", ["joint", "paper"])
+@pytest.mark.parametrize("block", [1, 2**22])
+def test_groups_of_near_copies_against_a_loop(with_copies, container, rule, method, block, monkeypatch):
+    monkeypatch.setattr(copies_module, "BLOCK", block)
+    model = GSPPCA(3, n_features_to_select=rule, method=method).fit(container(with_copies))
+    copies = collect(model).copies
+    varying = np.flatnonzero(np.ptp(with_copies, axis=0) > 0)
+    correlations = np.zeros((20, 20))
+    correlations[np.ix_(varying, varying)] = np.corrcoef(with_copies[:, varying].T)
+    expected, free = {}, set(varying.tolist())
+    for k in np.argsort(model.ranking_).tolist():
+        if k in free and (model.relevant_[k] or model.support_[k]):
+            near = [m for m in free - {k} if abs(correlations[k, m]) >= LEAST_CORRELATION]
+            if near:
+                expected[f"x{k}"] = {f"x{m}": correlations[k, m] for m in near}
+                free -= {k, *near}
+    assert {group.name: {name: pytest.approx(r, abs=0.02) for name, r in group.copies} for group in copies.groups} == (
+        expected
+    )
+    assert copies.n_groups == len(expected) == 2
+    assert copies.n_copies == sum(map(len, expected.values())) == 5
+    assert [group.n_copies for group in copies.groups] == [4, 1]
+    strengths = [abs(r) for _, r in copies.groups[0].copies]
+    assert strengths == sorted(strengths, reverse=True)
+    assert copies.groups[1].copies[0][1] < -LEAST_CORRELATION  # a mirror image is a copy too
+
+
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
+def test_near_copies_without_the_data_and_of_too_many_variables(with_copies, monkeypatch):
+    model = GSPPCA(3).fit(with_copies)
+    bare = collect(pickle.loads(pickle.dumps(model))).copies
+    assert bare.among == "the core"
+    core = {f"x{k}" for k in np.flatnonzero(model.core_)}
+    correlations = np.corrcoef(with_copies.T[:11])
+    for group in bare.groups:
+        assert group.name in core
+        for name, r in group.copies:
+            assert name not in core
+            assert r == pytest.approx(correlations[int(group.name[1:]), int(name[1:])], abs=0.02)
+    monkeypatch.setattr(copies_module, "MOST_PRODUCTS", 80 * 19)
+    first = collect(model).copies
+    assert first.among == "the first variable"
+    assert first.n_groups <= 1
+    monkeypatch.undo()
+    monkeypatch.setattr(copies_module, "MOST_CORRELATIONS", 19)
+    assert collect(model).copies.among == "the first variable"

@@ -145,3 +145,11 @@ def test_the_page_has_all_its_files_and_they_fetch_nothing():
         text = folder.joinpath(name).read_text(encoding="utf-8")
         assert not re.search(r"https?://|innerHTML|\beval\b|document\.write|@import|url\(", text), name
         assert "\r" not in text
+
+
+@pytest.mark.parametrize("method", ["joint", "paper"])
+def test_the_method_is_named_as_what_it_is(tmp_path, factor_data, method):
+    model = GSPPCA(3, method=method).fit(factor_data(0)[0])
+    page = write_report(model, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ("Method: Bouveyron, Latouche" in page) == (method == "paper")
+    assert ("Method: joint, of gsppca" in page) == (method == "joint")

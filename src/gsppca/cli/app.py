@@ -26,9 +26,9 @@ from gsppca.cli.transform import transform
 _EXAMPLES = """
     gsppca demo
     gsppca info data.csv
-    gsppca fit data.csv -d 10 -o results --report
+    gsppca fit data.csv -o results --report
     gsppca transform results new.csv -o scores.csv
-    gsppca compare data.csv -d 10
+    gsppca compare data.csv
 """
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from gsppca.cli.options import MODEL, OUTPUT, READING, Talk, Value
 from gsppca.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    from gsppca.comparison import Compared
 
 
 def compare(
@@ -60,7 +64,7 @@ def compare(
     --------
     ::
 
-        gsppca compare data.csv -d 10
+        gsppca compare data.csv
         gsppca compare data.csv --size 50 --method gsppca-joint --method variance
         gsppca compare data.csv --halves 0 --json
     """
@@ -107,7 +111,11 @@ def compare(
         screen.line(f"\n{title}\n")
         shown = [row for row, c in zip(rows, compared, strict=True) if c.at == at]
         screen.table(head, [[row[0], row[1], *(figure(value, ".3f") for value in row[2:])] for row in shown])
-    screen.line("\nshare: predicted on the half of the samples that was not used to choose")
+    screen.line()
+    for line in _legend(compared[0].method):
+        screen.paragraph(line, indent=2)
+    for line in _extremes(compared, table.shape[1]):
+        screen.paragraph(line, indent=2)
     for note in dict.fromkeys(f"{c.method}: {as_options(c.note)}" for c in compared if c.note and c.at == "own"):
         screen.paragraph(note, indent=2)
     if not method:
@@ -124,3 +132,30 @@ def compare(
             ],
         }
     )
+
+
+def _legend(first: str) -> list[str]:
+    """What the columns of the tables mean."""
+    return [
+        "share: predicted on the half of the samples that was not used to choose",
+        "stability: 1 if every half gives the same variables, 0 as for random ones",
+        "redundancy: mean absolute correlation of two selected variables",
+        f"overlap: with {first}, 1 for the same variables",
+    ]
+
+
+def _extremes(compared: Sequence[Compared], n_features: int) -> list[str]:
+    """Name the methods whose own choice is all variables, one or none."""
+    from gsppca.comparison.judge import FAILED
+
+    own = [
+        one
+        for one in compared
+        if one.at == "own" and one.method not in ("random", "all") and not one.note.startswith(FAILED)
+    ]
+    lines = []
+    for size, words in ((n_features, "all variables"), (1, "one variable"), (0, "no variable")):
+        names = [one.method for one in own if one.size == size]
+        if names:
+            lines.append(f"{words} at {'its' if len(names) == 1 else 'their'} own size: {', '.join(names)}")
+    return lines

@@ -35,8 +35,8 @@ def fit(
 ) -> None:
     """Select the variables of a table that carry its structure, and write them down.
 
-    Rows are samples, columns are variables. Reads CSV and TSV (also compressed), Parquet, Feather, npy, npz, Matrix
-    Market, h5ad and zarr. Without --output the selection is only shown.
+    Rows are samples, columns are variables. Reads CSV and TSV (also compressed), Excel, Parquet, Feather, npy, npz,
+    Matrix Market, h5ad and zarr, and text on standard input (-). Without --output the selection is only shown.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def fit(
     --------
     ::
 
-        gsppca fit data.csv -d 10 -o results --report
-        gsppca fit genes.tsv.gz --transpose --size 200 --scale -o results
+        gsppca fit data.csv -o results --report
+        gsppca fit genes.tsv.gz --transpose --size 200 -o results
         gsppca fit cells.h5ad --layer log1p --label cell_type -o results
         gsppca fit iris.csv --label species --scale --json
     """
@@ -81,7 +81,8 @@ def fit(
         files = [] if output is None else write_results(fitted, table, output, report=report, overwrite=overwrite)
     show(screen, fitted, table, seconds, written=output is not None)
     if output is not None:
-        screen.line(f"\nWritten to {output}: {', '.join(files)}")
+        screen.line()
+        screen.paragraph(f"Written to {output}: {', '.join(files)}", indent=2)
     screen.result(document(fitted, table, seconds, output, files, everything=json_all))
 
 
@@ -113,7 +114,11 @@ def _places(table: Table, option: str, names: Any) -> list[int] | None:
     for name in names:
         if name not in known:
             near = get_close_matches(name, list(known), n=3)
-            meant = f" The nearest names are {', '.join(map(repr, near))}." if near else ""
+            meant = (
+                f" The nearest {'name is' if len(near) == 1 else 'names are'} {', '.join(map(repr, near))}."
+                if near
+                else ""
+            )
             raise TableError(f"--{option} {name!r}: {table.path} has no such variable.{meant} Correct or remove it.")
     return [known[name] for name in names]
 
@@ -165,8 +170,9 @@ def write_results(
 
 def show(screen: Screen, model: GSPPCA, table: Table, seconds: float, *, written: bool = True) -> None:
     """Show the selection: headline, the first of the variables, a line for each other role, other sizes."""
+    from gsppca.cli.screen import as_options
     from gsppca.overview import overview
-    from gsppca.summary import headline, noise_line, other_sizes, related_line, shown_group
+    from gsppca.summary import doubts, headline, noise_line, other_sizes, related_line, shown_group
 
     n, p = table.shape
     view = overview(model, table.names)
@@ -176,6 +182,8 @@ def show(screen: Screen, model: GSPPCA, table: Table, seconds: float, *, written
     screen.line()
     for sentence in headline(view):
         screen.paragraph(sentence)
+    for doubt in doubts(view):
+        screen.paragraph(f"note: {as_options(doubt)}", indent=2)
     screen.line()
     rows = []
     for k in view.order[: min(_SHOWN, view.n_selected)].tolist():
@@ -205,6 +213,7 @@ def document(
     from gsppca import __version__
     from gsppca.io.write import selected_rows
     from gsppca.overview import overview
+    from gsppca.summary import doubts
 
     view = overview(model, table.names)
     n, p = table.shape
@@ -224,6 +233,7 @@ def document(
         "n_selected": view.n_selected,
         "n_relevant": view.n_relevant,
         "n_core": view.n_core,
+        "doubts": doubts(view),
         "core_share": None if view.core is None else view.core.share,
         "selected_share": view.share,
         "core_variance_share": None if description is None else description.variance_share,

@@ -85,6 +85,10 @@ def _lines(survey: Survey) -> list[tuple[str, str]]:
     verdict = "even enough to compare as they are"
     if survey.is_raw:
         verdict = "before logarithms: see above"
+    elif survey.has_codes:
+        verdict = "with the codes for missing values: see above"
+    elif survey.is_uneven and survey.is_axis:
+        verdict = "variables are positions on an axis, in one unit: --scale is not needed"
     elif survey.is_uneven:
         verdict = "some columns outweigh the others: --scale if their units differ"
     lines.append(("spread", f"standard deviations from {low:.3g} to {high:.3g}, half of them below {middle:.3g}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from gsppca.cli.options import count
 from gsppca.io import ReadOptions, Table, TableError, read_table
 from gsppca.io.table import TableWarning, settle_missing
 
 if TYPE_CHECKING:
     from gsppca import GSPPCA
+
+
+SMALL = 50_000_000  # bytes of a file that is read again to find names that come near
 
 
 def read_samples(model: GSPPCA, file: Path, options: ReadOptions) -> Table:
@@ -78,11 +82,32 @@ def _with_variables(
         absent[way] = [name for name in needed if name not in held]
         if not absent[way]:
             return table
-    missing = min(absent.values(), key=len)
-    raise TableError(
-        f"{file}: no column {missing[0]!r}, which the model selected ({len(missing)} such). Add it, or check that the "
-        "file is of the same kind."
-    )
+    way, missing = min(absent.items(), key=lambda item: len(item[1]))
+    others = set(_names(file, replace(options, transpose=way), remembered)) - set(needed)
+    raise TableError(_what_is_missing(file, missing, others, len(needed)))
+
+
+def _names(file: Path, options: ReadOptions, remembered: set[str]) -> Sequence[str]:
+    """All variables of a file; none of a large one, which would have to be read once more."""
+    try:
+        return (_read(file, options, remembered, None).feature_names or ()) if file.stat().st_size < SMALL else ()
+    except (TableError, OSError):
+        return ()
+
+
+def _what_is_missing(file: Path, missing: list[str], names: Collection[str], n_needed: int) -> str:
+    """Say which of the selected variables a file lacks, and which of its other names comes near."""
+    from difflib import get_close_matches
+
+    if len(missing) == n_needed > 1:
+        some = f"there is none of the {n_needed} variables that the model selected, such as {missing[0]!r}"
+    else:
+        others = f", nor {count(len(missing) - 1, 'other')} that it selected" if len(missing) > 1 else ""
+        some = f"no column {missing[0]!r}, which the model selected{others}"
+    lowered = {name.lower(): name for name in names}
+    near = get_close_matches(missing[0].lower(), lowered, n=1)
+    meant = f" The nearest name is {lowered[near[0]]!r}." if near else ""
+    return f"{file}: {some}.{meant} Add what is missing, or check that the file is of the same kind."
 
 
 def _with_others(file: Path, options: ReadOptions, remembered: set[str], needed: list[str], known: list[str]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import textwrap
 import time
@@ -109,7 +110,7 @@ class Screen:
             warnings.simplefilter("ignore", DeprecationWarning)
             bars, listener = None, None
             if not self.talk.quiet:
-                if self.err.is_terminal:
+                if self.err.is_terminal and not _in_notebook():
                     bars = stack.enter_context(_bars(self.err))
                 listener = _Listener(self, bars)
                 stack.enter_context(listening(listener))
@@ -134,6 +135,8 @@ def with_command(warning: Warning | str, *, if_rules: bool = True) -> str:
     if if_rules and isinstance(warning, MostVariablesWarning) and arguments[:1] == ("fit",):
         place = arguments.index("--size") if "--size" in arguments else len(arguments)
         arguments, words = (*arguments[:place], *arguments[place + 2 :]), ("--size", "relevant")
+    if arguments[:1] == ("compare",):  # the other methods know no missing values
+        words = ["mean" if word == "impute" else word for word in words]
     return f"{text}\n  {corrected(arguments, words, has_written=True)}" if words else text
 
 
@@ -174,6 +177,11 @@ class _Listener:
             self.bars.update(self.tasks[event.step], completed=total, total=total)
 
 
+def _in_notebook() -> bool:
+    """Whether a cell such as ``!gsppca fit`` runs this: a terminal to us, but bars that move would pile up there."""
+    return "JPY_PARENT_PID" in os.environ  # Jupyter sets it for its kernels, not for its terminals
+
+
 def _bars(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(finished_text="✓"),
@@ -209,7 +217,8 @@ def wrapped(text: str, width: int, indent: int = 0) -> str:
 
 def as_options(message: str) -> str:
     """A warning of the library for users of the command line: options instead of parameters."""
-    return re.sub(r"n_features_to_select='(\w+)' \(--size \1\)", r"--size \1", message)
+    message = message.replace("; supported_ is False", "")
+    return re.sub(r"\w+=\S+ \((--[^)]+)\)", r"\1", message)
 
 
 def printable(text: str) -> str:

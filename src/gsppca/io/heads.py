@@ -73,6 +73,7 @@ LABEL_HEADS = frozenset(
     {
         *("class", "classes", "label", "labels", "target", "y", "group", "groups", "type", "species", "category"),
         *("cluster", "batch", "outcome", "diagnosis", "status", "condition", "treatment", "digit", "sex", "grade"),
+        *("stage", "subtype", "phenotype", "tissue", "cell type", "celltype"),
     }
 )
 

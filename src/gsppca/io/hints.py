@@ -23,6 +23,10 @@ _MOST_COUNTS, _MOST_INTENSITY = 100, 1000  # largest value, from which on number
 _SATURATED = 0.002  # share of values at the largest one, in pictures
 _LABELS = 12  # different values that a label has at most
 _LABEL_COLUMNS = 3  # more than so many such columns are measurements
+_CODES = frozenset({99.0, 999.0, 9999.0, 99999.0})  # for missing values, with either sign
+_BLOCK = 2**20  # values looked at, at a time
+_FEW = 50  # columns with a code that are looked at
+_FAR = 2.0  # ranges of the other values of a column between them and a code
 _CHANGED_NAME = re.compile(r"\d{1,2}-(?:mar|sep|sept|dec|oct|nov|apr|feb)|(?:mar|sep|dec|oct)-\d{1,2}", re.I)
 
 
@@ -67,6 +71,7 @@ def hints_of(table: Table, options: ReadOptions, *, is_exchanged: bool = False) 
         hints.append(Hint(f"The numbers look like {raw}. Use --log to take logarithms.", ("--log",)))
     if not is_exchanged and why is None and table.labels is None:
         hints += _label_hints(table)
+    hints += _code_hints(table, options)
     hints += [hint for names in (table.feature_names, table.sample_names) for hint in _changed_names(names or ())]
     return hints
 
@@ -144,6 +149,41 @@ def _label_hints(table: Table) -> list[Hint]:
         f"label, use {' '.join(named)}."
     )
     return [Hint(text, named)]
+
+
+def _code_hints(table: Table, options: ReadOptions) -> list[Hint]:
+    """Numbers such as -999 that stand far from all other values of their columns: codes for missing values."""
+    if issparse(table.data) or not table.data.size:
+        return []
+    values = np.asarray(table.data)
+    height = max(1, _BLOCK // values.shape[1])
+    blocks = [values[start : start + height] for start in range(0, len(values), height)]  # no copy of a large table
+    ends = [
+        (block.min(where=np.isfinite(block), initial=np.inf), block.max(where=np.isfinite(block), initial=-np.inf))
+        for block in blocks
+    ]
+    hints = []
+    for code in sorted({float(min(low for low, _ in ends)), float(max(high for _, high in ends))}):
+        if abs(code) not in _CODES:
+            continue
+        number = sum(int(np.count_nonzero(block == code)) for block in blocks)
+        columns = np.flatnonzero(np.any([(block == code).any(axis=0) for block in blocks], axis=0))
+        if not all(_is_far(values[:, k], code) for k in columns[:_FEW].tolist()):
+            continue
+        name = table.names[columns[0]]
+        where = f"column {name!r}" if len(columns) == 1 else f"{len(columns)} columns, such as {name!r}"
+        times = "once" if number == 1 else f"{number} times"
+        named = option("--na", f"{code:g}")
+        words = (*named, *(("--missing", "impute") if options.missing == "error" else ()))
+        text = f"{code:g} occurs {times} in {where}, far from all other values: if it means missing, use"
+        hints.append(Hint(f"{text} {' '.join(words)}.", words))
+    return hints
+
+
+def _is_far(column: FloatArray, code: float) -> bool:
+    """Whether the other values of a column are all close to each other, compared to the code."""
+    others = column[np.isfinite(column) & (column != code)]
+    return bool(others.size) and float(np.abs(others - code).min()) > _FAR * float(np.ptp(others))
 
 
 def _changed_names(names: Sequence[str]) -> list[Hint]:

@@ -40,7 +40,7 @@ class ReadOptions:
     transpose : bool or "auto", optional
         Exchange rows and columns: for files with a row per variable and a column per sample. With the value "auto",
         do so if the names of rows and columns look like it. By default they are not exchanged, with a warning if they
-        look like it; False leaves out the warning.
+        look like it; --no-transpose leaves out the warning.
     log : bool
         Take logarithms: each value x becomes log2(1 + x). For raw counts and intensities.
     layer : str, optional

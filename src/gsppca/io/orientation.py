@@ -27,6 +27,7 @@ _MOST = 0.5  # share of names that must look alike
 _NEARLY_ALL = 0.8  # the same where names are less telling
 _SAMPLE_HEADS = IDENTIFIER_HEADS - WEAK_VARIABLE_HEADS - {"id", "name"}
 _MANY, _TALL = 100, 4  # rows, and rows for each column, that make a head such as "probe" tell something
+_GERMAN_SAMPLES = frozenset({"probe", "proben"})  # probes are numbered by their makers, samples one after the other
 _GENES = 3  # well-known ones that make a table of genes
 
 
@@ -43,7 +44,8 @@ def why_rows_are_variables(table: Table) -> str | None:
         return None
     reasons = []
     is_tall = n >= _MANY and n > _TALL * p
-    if head in VARIABLE_HEADS - WEAK_VARIABLE_HEADS or (head in WEAK_VARIABLE_HEADS and is_tall):
+    weak = head in WEAK_VARIABLE_HEADS and is_tall and not (head in _GERMAN_SAMPLES and _are_counted(rows))
+    if head in VARIABLE_HEADS - WEAK_VARIABLE_HEADS or weak:
         reasons.append(f"the first column is headed {table.index_name!r}")
     if _are_variables(rows):
         examples = [name for name in rows if _is_variable(name)][:2]
@@ -119,6 +121,15 @@ def _example(pattern: re.Pattern[str], names: Sequence[str]) -> str:
 def _are_variables(names: Sequence[str]) -> bool:
     genes = {name.upper() for name in names} & COMMON_GENES if len(names) >= 2 * _GENES else set()
     return len(genes) >= _GENES or _share(VARIABLE_NAME, names) > _MOST
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    """Whether names are 1, 2, 3, ... or 0, 1, 2, ..., alone or behind a common beginning."""
+    found = [re.fullmatch(r"(.*?)0*(\d+)", name.strip()) for name in names]
+    if not all(found) or len({match[1] for match in found if match}) != 1:
+        return False
+    numbers = [int(match[2]) for match in found if match]
+    return numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _is_variable(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter, defaultdict
 from dataclasses import dataclass, fields, replace
@@ -19,6 +20,8 @@ from gsppca.io.read import read_table
 from gsppca.io.table import FixableError, Table, TableError, check_table, shortened
 
 UNEVEN = 10.0  # standard deviation in medians, from which on a column outweighs the others by its unit alone
+_POSITION = re.compile(r"[xX]?(\d+(?:\.\d+)?) ?(?:nm|um|µm|cm-1|cm\^-1|hz|khz|mhz|ppm)?", re.I)
+_LEAST_AXIS = 10  # positions
 _CHUNK = 256  # columns at a time
 _BAD_CELLS = 3  # different cells of a column that are no numbers; with more, the column is left out
 _ATTEMPTS = 40
@@ -73,6 +76,26 @@ class Survey:
         """Whether some columns vary so much more than most that they look to have other units."""
         return self.spread[2] > UNEVEN * self.spread[1]
 
+    @property
+    def is_axis(self) -> bool:
+        """Whether the names of the variables are positions on an axis, such as wavelengths: they have one unit."""
+        found = [_POSITION.fullmatch(name) for name in self.table.feature_names or ()]
+        if len(found) < _LEAST_AXIS or not all(found):
+            return False
+        steps = np.diff([float(match[1]) for match in found if match])
+        is_counted = bool((steps == 1).all()) and float(found[0][1] if found[0] else 0) in (0, 1)
+        return not is_counted and bool((steps > 0).all() or (steps < 0).all())
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether some numbers look like codes for missing values, which change the spread of their columns."""
+        return any(word.startswith("--na") for hint in self.hints for word in hint.words)
+
+    @property
+    def needs_scale(self) -> bool:
+        """Whether columns look to have different units."""
+        return self.is_uneven and not (self.is_raw or self.is_axis or self.has_codes)
+
 
 def survey_file(path: PathLike, options: ReadOptions | None = None) -> Survey:
     """Look at a file: what would be read from it, and what stands in the way of a fit.
@@ -114,7 +137,7 @@ def survey_file(path: PathLike, options: ReadOptions | None = None) -> Survey:
         command="",
     )
     words += _words(survey, options)
-    given = [*_given(options), *words, *(["--scale"] if survey.is_uneven and not survey.is_raw else [])]
+    given = [*_given(options), *words, *(["--scale"] if survey.needs_scale else [])]
     file = os.fspath(path)
     command = shlex.join(["gsppca", "fit", str(file), *given, "--output", "results", "--report"])
     return replace(survey, words=words, command=command)

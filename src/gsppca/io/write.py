@@ -137,7 +137,7 @@ def check_destination(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that cannot be written, or that holds something already unless it may be overwritten."""
     check_folder(folder)
     if folder.is_dir() and not is_empty(folder) and not overwrite:
-        raise FileExistsError(f"{folder} is not empty. Choose another folder, or say --overwrite.")
+        raise FileExistsError(f"{folder} is not empty. Choose another folder, or use --overwrite.")
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def check_output(path: Path | None, overwrite: bool = False) -> None:
         return
     check_file(path)
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists. Choose another name, or say --overwrite.")
+        raise FileExistsError(f"{path} exists. Choose another name, or use --overwrite.")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FEW = 100  # variables that are drawn with a line each
 MOST = 2000  # points of many variables
 NAMED = 5  # variables that are named among many
+APART = 9  # points between two names
 
 
 class RelevanceDisplay(Display):
@@ -109,7 +110,13 @@ class RelevanceDisplay(Display):
         return self
 
     def _name_first(self, ax: Axes) -> None:
+        width = ax.get_window_extent().width * 72 / self.figure_.dpi  # in points; ranks are on a logarithmic axis
+        last = -np.inf
         for k, name in enumerate(self.names[:NAMED] if self.names else []):
+            place = width * np.log(k + 1) / np.log(len(self.relevance))
+            if place - last < APART:  # a name would cover the one before it
+                continue
+            last = place
             ax.annotate(
                 literal(name, 14),
                 (k + 1, self.relevance[k]),
@@ -123,7 +130,13 @@ class RelevanceDisplay(Display):
             )
 
 
-def plot_relevance(model: VariableSelection, ax: Axes | None = None, *, truth: Any = None) -> Axes:
+def plot_relevance(
+    model: VariableSelection,
+    ax: Axes | None = None,
+    *,
+    truth: Any = None,
+    feature_names: Sequence[Any] | None = None,
+) -> Axes:
     """Draw the relevances along the nested order, coloured by role.
 
     Parameters
@@ -135,6 +148,8 @@ def plot_relevance(model: VariableSelection, ax: Axes | None = None, *, truth: A
     truth : array-like of bool, optional
         The relevant variables of a simulation, drawn as circles at one, the others at zero; of many variables only the
         relevant ones, at their relevances.
+    feature_names : sequence of n_features names, optional
+        The first of many variables are named; by default as seen in fit, or x0, x1, ...
     """
     check_is_fitted(model)
-    return RelevanceDisplay.from_estimator(model, truth=truth, ax=current_axes(ax)).ax_
+    return RelevanceDisplay.from_estimator(model, truth=truth, feature_names=feature_names, ax=current_axes(ax)).ax_

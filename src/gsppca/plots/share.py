@@ -165,7 +165,7 @@ class TopDisplay(Display):
         present = [role for role in ROLE_COLOURS if role in self.roles]
         if len(present) > 1:
             handles = [ax.barh([0], [0], color=ROLE_COLOURS[role], label=role) for role in present]
-            ax.legend(handles=handles, frameon=False, loc="lower right")
+            ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
         ax.set_xlim(0, 1.12 * max(float(self.values.max()), 1e-9))
         tidy(ax)
         return self

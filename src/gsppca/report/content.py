@@ -16,6 +16,7 @@ from gsppca.data import Matrix
 from gsppca.frame import Frame
 from gsppca.overview import Overview, overview
 from gsppca.procedure import plan_of
+from gsppca.report.copies import Copies, near_copies
 from gsppca.report.explained import explained_along
 from gsppca.report.scores import Scores, scores_to_draw
 from gsppca.report.sizes import Preset, Sized, model_at, presets
@@ -72,6 +73,8 @@ class Content:
         Sizes at which the explained variance ratio is known, and its values.
     scores : Scores or None
         Samples to draw.
+    copies : Copies or None
+        Groups of near-copies; None where no correlation is known.
     """
 
     names: list[str]
@@ -95,6 +98,7 @@ class Content:
     explained_sizes: IntArray | None
     explained: FloatArray | None
     scores: Scores | None
+    copies: Copies | None
 
     @property
     def n_ranked(self) -> int:
@@ -171,6 +175,7 @@ def collect(
         explained_sizes=sizes,
         explained=explained,
         scores=scores,
+        copies=near_copies(view, None if frame is None else frame.looked_at(model._fitted.found)),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from gsppca._optional import optional_import
 from gsppca.report.content import Content
+from gsppca.report.copies import LEAST_CORRELATION
 from gsppca.report.payload import payload, script_json
 from gsppca.report.verdict import cautions, nearest_misses, no_structure, verdict
 from gsppca.summary import count, noise_line, related_line
@@ -36,6 +37,8 @@ def render(content: Content, model: VariableSelection, command: str | None, sett
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = lambda value: f"{value:.1%}"
+    environment.filters["signed"] = lambda value: f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+    environment.filters["counted"] = count
     library, script = plotly.get_plotlyjs(), "\n".join(asset(name) for name in SCRIPTS)
     view = content.view
     if view.core is None:
@@ -51,6 +54,8 @@ def render(content: Content, model: VariableSelection, command: str | None, sett
         cautions=cautions(content, model),
         unsupported=no_structure(model),
         misses=nearest_misses(content),
+        copies=content.copies,
+        least_correlation=LEAST_CORRELATION,
         explained=None if content.component_ratios is None else float(content.component_ratios.sum()),
         command=command or python_call(model),
         given_command=command is not None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gsppca.report.content import Content
-from gsppca.summary import count, headline
+from gsppca.summary import count, doubts, headline
 from gsppca.variable_selection import VariableSelection
 
 AS_GOOD = 3.0  # log evidence below the best that is no reason to prefer it: odds of 20 to 1
@@ -77,7 +77,7 @@ def _against_noise(content: Content) -> list[str]:
 
 def cautions(content: Content, model: VariableSelection) -> list[str]:
     """Return what a reader should know before trusting the result."""
-    found = list(content.view.warnings)
+    found = [*content.view.warnings, *doubts(content.view)]
     n = content.n_samples
     if n is not None and n < 20:
         found.append(f"There are only {n} samples: expect another selection from other samples.")
