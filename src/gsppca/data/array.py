@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +44,8 @@ class ColumnView(Matrix):
     ):
         self.X = X
         self.index = index
+        # What this matrix was made from, by a choice of columns or by a scale.
+        self.origin: tuple[ColumnView, BoolArray | None, FloatArray | None] | None = None
         self.n_samples = X.shape[0]
         self.n_features = X.shape[1] if index is None else len(index)
         self.column_scale = column_scale
@@ -54,7 +56,9 @@ class ColumnView(Matrix):
     def scaled(self, column_scale: FloatArray) -> Self:
         scale = column_scale if self.column_scale is None else self.column_scale * column_scale
         squares = self.column_squares * column_scale**2
-        return type(self)(self.X, self.index, mean=self.mean, column_scale=scale, column_squares=squares)
+        matrix = type(self)(self.X, self.index, mean=self.mean, column_scale=scale, column_squares=squares)
+        matrix.origin = self, None, column_scale
+        return matrix
 
     def columns(self, kept: BoolArray) -> Self:
         part = type(self)(
@@ -64,9 +68,28 @@ class ColumnView(Matrix):
             column_scale=None if self.column_scale is None else self.column_scale[kept],
             column_squares=self.column_squares[kept],
         )
-        if "gram" in self.__dict__:
-            part.gram = self.gram[np.ix_(kept, kept)]
+        part.origin = self, kept, None
         return part
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """``Z'Z``: that of the matrix that this one was made from, if it is there, needs no new pass over the data."""
+        if self.origin is None or not self.gram_is_known:
+            return self._gram()
+        matrix, kept, scale = self.origin
+        if kept is not None:
+            return matrix.gram[np.ix_(kept, kept)]
+        return matrix.gram * scale * np.reshape(scale, (-1, 1))
+
+    @property
+    def gram_is_known(self) -> bool:
+        """Whether ``Z'Z`` takes no pass over the data, or one that serves all scales of the same columns."""
+        if "gram" in self.__dict__:
+            return True
+        if self.origin is None:
+            return False
+        matrix, kept, _ = self.origin
+        return matrix.gram_is_known or (kept is None and matrix.prefers_gram)
 
     @abstractmethod
     def _moments(self) -> tuple[FloatArray, FloatArray]:

@@ -26,7 +26,7 @@ from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.evidence.bayes_factors import probability
 from gsppca.evidence.noise_units import NoiseUnits, noise_units
-from gsppca.evidence.supports import SAME_SCORE, Progress, Support, Supports, rescaled, tolerance
+from gsppca.evidence.supports import SAME_SCORE, Progress, Support, Supports, tolerance
 from gsppca.linalg.spectrum import leading_spectrum
 
 KEPT = 0.7  # of the variables, at each step of an elimination
@@ -160,7 +160,7 @@ def is_carried_by_few(matrix: Matrix, members: BoolArray) -> bool:
 
 def standardised(matrix: Matrix) -> Matrix:
     """Return the matrix with columns of variance one."""
-    return rescaled(matrix, 1 / np.sqrt(matrix.column_squares / matrix.n_samples))
+    return matrix.scaled(1 / np.sqrt(matrix.column_squares / matrix.n_samples))
 
 
 @dataclass(frozen=True)

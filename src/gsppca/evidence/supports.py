@@ -130,7 +130,7 @@ class Supports:
         """The supports of the same data in noise units."""
         scale = 1 / np.sqrt(units.share * self.variances)
         return Supports(
-            rescaled(self.matrix, scale),
+            self.matrix.scaled(scale),
             self.most,
             self.own_noise,
             self.fixed,
@@ -242,14 +242,6 @@ def log_noise(variances: FloatArray, outside: BoolArray, n_samples: int) -> floa
         return 0.0
     variance = max(float(variances[outside].mean()), TINY)
     return -n_samples * count / 2 * (math.log(2 * math.pi * variance) + 1)
-
-
-def rescaled(matrix: Matrix, scale: FloatArray) -> Matrix:
-    """Multiply the columns of a matrix; its Gram matrix, if it was there, needs no new pass over the data."""
-    scaled = matrix.scaled(scale)
-    if "gram" in matrix.__dict__:
-        scaled.gram = matrix.gram * scale * scale[:, None]
-    return scaled
 
 
 def log_own_noise(variances: FloatArray, n_samples: int) -> float:
