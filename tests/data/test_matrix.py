@@ -142,13 +142,25 @@ def test_grams(pair):
     close(matrix.outer_gram(), Z @ Z.T)
 
 
-def test_columns_reuse_a_gram_that_is_there(pair):
+def test_columns_and_scales_reuse_a_gram_that_is_there(pair, monkeypatch):
     matrix, Z = pair
     close(matrix.gram, Z.T @ Z)
     kept = np.arange(Z.shape[1]) % 3 != 1
+    scale = np.linspace(0.5, 3.0, kept.sum())
+    monkeypatch.setattr(type(matrix), "_gram", lambda _: pytest.fail("a new pass over the data"))
     part = matrix.columns(kept)
-    assert "gram" in part.__dict__
+    close(part.scaled(scale).gram, (Z[:, kept] * scale).T @ (Z[:, kept] * scale))
     close(part.gram, Z[:, kept].T @ Z[:, kept])
+
+
+def test_scales_of_few_columns_share_one_gram(monkeypatch):
+    Z = np.random.default_rng(0).standard_normal((60, 5))
+    matrix, made = as_matrix(Z), []
+    form = type(matrix)._gram
+    monkeypatch.setattr(type(matrix), "_gram", lambda self: made.append(1) or form(self))
+    for scale in (1.0, 2.0):
+        close(matrix.scaled(np.full(5, scale)).gram, scale**2 * np.cov(Z.T, bias=True) * 60)
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("which", ["all", "some", "last", "one"])
