@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
+from gsppca._masked import unmasked
 from gsppca._typing import FloatArray, IntArray
-from gsppca.data.entries import first_bad_entry, stored_values, unmasked
+from gsppca.data.entries import first_bad_entry, stored_values
 from gsppca.data.memory import as_floats
 from gsppca.progress import tell
 
