@@ -28,7 +28,10 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
     n_features_to_select : {"auto", "relevant", "core", "fdr", "r2"}, int, float or rule, default="auto"
         Which variables to select.
-    method, include, exclude, scale, robust, missing, random_state, verbose
+    missing : {"error", "impute"}, default="error"
+        What to do with nan: refuse it, or fill it with what a model of the observed entries expects, in `fit`; the
+        columns that `transform` returns keep their gaps.
+    method, include, exclude, scale, robust, random_state, verbose
         As in `GSPPCA`.
 
     Attributes
@@ -77,7 +80,8 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
         Parameters
         ----------
         X : array-like, sparse matrix, dask array or array on disk, of shape (n_samples, n_features)
-            Data with the columns seen in fit. Entries that are NaN or masked are filled or refused, as `missing` says.
+            Data with the columns seen in fit. Entries that are NaN or masked are refused, or with
+            ``missing="impute"`` stay NaN: these are the columns, not a model of them.
 
         Returns
         -------
@@ -86,8 +90,8 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
         """
         check_is_fitted(self)
         X = unmasked(X)
-        data = self._filled(check_data(self, X, reset=False))
-        if not isinstance(data, Blocks) and self._fitted.imputation is None:
+        data = check_data(self, X, reset=False)
+        if not isinstance(data, Blocks):
             return super().transform(X)  # keeps the columns of a frame as they are
         return map_rows(data, Columns(self.get_support(indices=True)), self.n_selected_, data.dtype)
 
