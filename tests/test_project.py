@@ -81,10 +81,25 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_the_conda_recipe_asks_for_what_the_package_asks_for():
-    recipe = (ROOT / "conda" / "recipe" / "meta.yaml").read_text()
-    for requirement in PROJECT["project"]["dependencies"]:
-        name, version = requirement.split(">=")
-        assert f"- {name} >={version}\n" in recipe
+    """Its builder, Python, packages and command; and that extras, where they are there, are not older than we allow."""
+    text = (ROOT / "conda" / "recipe" / "meta.yaml").read_text()
+    lists = dict(re.findall(r"^  (\w+):\n((?:    - .*\n)+)", text, re.MULTILINE))
+    recipe = {name: {tuple(line.split()[1:]) for line in lines.splitlines()} for name, lines in lists.items()}
+    project = PROJECT["project"]
+
+    def pinned(requirements):
+        names = {"dask": "dask-core", "matplotlib": "matplotlib-base"}
+        pairs = [re.fullmatch(r"([\w-]+)(?:\[.*\])?(>=.*)", requirement).groups() for requirement in requirements]
+        return {(names.get(name, name).lower(), version) for name, version in pairs}
+
+    extras = [one for some in project["optional-dependencies"].values() for one in some if "gsppca[" not in one]
+    assert recipe["run"] == pinned(project["dependencies"]) | {("python", project["requires-python"])}
+    assert recipe["run_constrained"] == pinned(extras)
+    assert pinned(PROJECT["build-system"]["requires"]) <= recipe["host"]
+    assert f"- gsppca = {project['scripts']['gsppca']}\n" in text
+    for field, key in (("summary", "description"), ("license", "license")):
+        assert f"  {field}: {project[key]}\n" in text
+    assert f"  home: {project['urls']['Homepage']}\n" in text
 
 
 def test_all_holds_every_extra_and_no_tool():
