@@ -36,7 +36,6 @@ TESTS = {
     "evidence/row_norms.py": ("tests/evidence/test_row_norms.py",),
     "evidence/noisy.py": ("tests/evidence/test_noisy.py",),
     "rankings/noise_path.py": ("tests/rankings/test_noise_path.py",),
-    "rankings/soft_path.py": ("tests/rankings/test_soft_path.py",),
     "rankings/order.py": ("tests/rankings/test_order.py",),
     "rankings/vem/em.py": ("tests/rankings/test_vem.py",),
     "rankings/vem/bound.py": ("tests/rankings/test_vem.py",),

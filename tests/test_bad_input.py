@@ -283,7 +283,7 @@ def test_masked_entries_are_missing(Estimator, X):
     mask[3, 7] = mask[20, 2] = True
     for dtype in (np.float64, np.float32, int):
         values = (100 * X).astype(dtype)
-        masked = np.ma.masked_array(np.where(mask, 99999, values), mask=mask)
+        masked = np.ma.masked_array(np.where(mask, values.dtype.type(99999), values), mask=mask)
         with pytest.raises(ValueError, match="NaN: the first one at row 3, column 7"):
             Estimator(3).fit(masked)
         with pytest.raises(ValueError, match=r"NaN: the first one at row 3, column 7|too large"):
