@@ -37,10 +37,20 @@ TESTS = {
     "evidence/noisy.py": ("tests/evidence/test_noisy.py",),
     "rankings/noise_path.py": ("tests/rankings/test_noise_path.py",),
     "rankings/order.py": ("tests/rankings/test_order.py",),
-    "rankings/vem/em.py": ("tests/rankings/test_vem.py",),
+    "rankings/vem/em.py": (
+        "tests/rankings/test_vem.py",
+        "tests/rankings/test_literal_algorithm.py",
+    ),
     "rankings/vem/bound.py": ("tests/rankings/test_vem.py",),
-    "rankings/vem/start.py": ("tests/rankings/test_vem.py",),
-    "rankings/vem/relaxed.py": ("tests/rankings/test_vem.py", "tests/rankings/test_checkpoint.py"),
+    "rankings/vem/start.py": (
+        "tests/rankings/test_vem.py",
+        "tests/rankings/test_literal_algorithm.py",
+    ),
+    "rankings/vem/relaxed.py": (
+        "tests/rankings/test_vem.py",
+        "tests/rankings/test_literal_algorithm.py",
+        "tests/rankings/test_checkpoint.py",
+    ),
     "rankings/vem/checkpoint.py": ("tests/rankings/test_checkpoint.py", "tests/test_checkpoint.py"),
     "rules/communality.py": ("tests/rules/test_communality.py",),
     "rules/knockoffs.py": ("tests/rules/test_knockoffs.py",),

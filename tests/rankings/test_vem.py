@@ -11,7 +11,8 @@ from scipy.stats import multivariate_normal
 from gsppca import relaxed_vem
 from gsppca.data import as_matrix
 from gsppca.linalg.spectrum import leading_spectrum
-from gsppca.rankings.vem.em import em_step
+from gsppca.rankings.vem import em
+from gsppca.rankings.vem.em import em_step, extrapolate, relaxed_em
 from gsppca.rankings.vem.start import spectral_loadings, start_state
 from tests.reference import literal_vem
 
@@ -251,3 +252,72 @@ def test_a_start_without_noise_is_one_with_what_rounding_leaves(factor_data, noi
     fit, wanted = (relaxed_vem(X, 2, noise_variance=value) for value in (noise, 1e-20))
     assert len(fit.bounds)
     np.testing.assert_array_equal(fit.relevance, wanted.relevance)
+
+
+def test_an_extrapolated_state_is_a_state(factor_data):
+    """Relevances between 0 and 1, none of them removed; a covariance that is one; rates that did not run away."""
+    rng = np.random.default_rng(0)
+    _, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    d, p = state.loading_mean.shape
+    for _ in range(200):
+        states = []
+        for _ in range(3):
+            root = rng.standard_normal((d, d)) * rng.uniform(0.1, 3)
+            states.append(
+                replace(
+                    state,
+                    relevance=rng.uniform(0, 1, p),
+                    loading_mean=rng.standard_normal((d, p)),
+                    weighted_loading_cov=root @ root.T,
+                    slab_rate=float(rng.lognormal(sigma=4)),
+                    noise_variance=float(rng.lognormal(sigma=4)),
+                )
+            )
+        found = extrapolate(*states)
+        assert (found.relevance >= 0.01 * states[2].relevance).all()
+        assert found.relevance.max() <= 1
+        assert np.linalg.eigvalsh(found.weighted_loading_cov)[0] > 0
+        for name in ("slab_rate", "noise_variance"):
+            assert abs(np.log(getattr(found, name) / getattr(states[2], name))) <= 5 + 1e-12
+
+
+def test_three_states_on_a_line_are_prolonged(factor_data):
+    """Steps that shrink by a constant factor end where their sum ends: the extrapolation finds that point at once."""
+    _, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    d, p = state.loading_mean.shape
+    rng = np.random.default_rng(1)
+    change = {
+        "relevance": rng.uniform(-0.05, 0.05, p),
+        "loading_mean": 0.1 * rng.standard_normal((d, p)),
+        "weighted_loading_cov": 0.1 * np.eye(d),
+    }
+    middle = replace(state, relevance=np.full(p, 0.5), weighted_loading_cov=2.0 * np.eye(d))
+    for factor in (0.2, 0.5, 0.8):
+        states = [
+            replace(middle, **{name: getattr(middle, name) + way * step for name, step in change.items()})
+            for way in (0.0, 1.0, 1.0 + factor)
+        ]
+        found = extrapolate(*states)
+        for name, step in change.items():
+            np.testing.assert_allclose(getattr(found, name), getattr(middle, name) + step / (1 - factor), rtol=1e-9)
+        assert found.slab_rate == pytest.approx(state.slab_rate)
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 4, 5, 6, 7, 200])
+def test_iterations_are_steps_and_none_is_forgotten(factor_data, monkeypatch, accelerate, max_iter):
+    """The extrapolated ones count, and those before the start; an allowance is used up, and not exceeded."""
+    matrix, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    start, steps = em_step(matrix, [state])[0], [1]
+
+    def counted(*arguments):
+        steps.append(1)
+        return em_step(*arguments)
+
+    monkeypatch.setattr(em, "em_step", counted)
+    given = {"n_done": 1, "bounds": [start.bound], "max_iter": max_iter, "tol": 1e-7}
+    fit = relaxed_em(matrix, start, **given, accelerate=accelerate)
+    assert fit.n_iter == len(steps)
+    assert fit.converged or fit.n_iter == max_iter
+    assert (np.diff(fit.bounds) >= 0).all()
+    assert len(fit.bounds) <= fit.n_iter
