@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 from gsppca import relaxed_vem
 from gsppca.data import as_matrix
 from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.progress import listening
 from gsppca.rankings.vem import em
 from gsppca.rankings.vem.em import em_step, extrapolate, relaxed_em
 from gsppca.rankings.vem.start import spectral_loadings, start_state
@@ -321,3 +322,14 @@ def test_iterations_are_steps_and_none_is_forgotten(factor_data, monkeypatch, ac
     assert fit.converged or fit.n_iter == max_iter
     assert (np.diff(fit.bounds) >= 0).all()
     assert len(fit.bounds) <= fit.n_iter
+
+
+def test_progress_tells_of_every_iteration(factor_data):
+    """Those of the grid, with the best bound of its starts; then those of the one that goes on."""
+    X, told = data_of(factor_data, 100, 25, 3), []
+    with listening(lambda event: told.append((event.step, event.done))):
+        fit = relaxed_vem(X, 3, tol=1e-7, short_iterations=4, accelerate=False)
+    steps = [done for stage, done in told if stage == "start grid"]
+    later = [done for stage, done in told if stage == "variational EM"]
+    assert steps == [1, 2, 3, 4]
+    assert later == list(range(5, fit.n_iter + 1))
