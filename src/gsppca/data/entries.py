@@ -20,6 +20,14 @@ def native(X: Any) -> Any:
     return X.astype(dtype.newbyteorder("="))
 
 
+def aligned(X: Any) -> Any:
+    """Return an array whose numbers do not begin in the middle of a word, as they may when another process sent them.
+
+    BLAS does not take such arrays, and the loops that numpy has in its place round differently.
+    """
+    return np.require(X, requirements="A") if isinstance(X, np.ndarray) else X
+
+
 def stored_values(X: Any) -> Any:
     """Return the array of all numbers that a container stores; zeros of a sparse matrix are not."""
     return X.data if issparse(X) else np.asarray(unmasked(X))
