@@ -8,7 +8,7 @@ from scipy import stats
 
 from gsppca.data import as_matrix
 from gsppca.evidence.mixture import log_density
-from gsppca.evidence.noisy import _plan, noisy_evidence_along
+from gsppca.evidence.noisy import PROBED_COUNTS, _plan, noisy_evidence_along
 from gsppca.evidence.row_norms import evidence_along
 
 LAWS = ["gaussian", "cauchy", "one tiny row", "one huge row"]
@@ -57,6 +57,7 @@ def test_every_size_has_the_literal_evidence_at_the_best_rate(law, d, share):
 
 def test_no_more_nodes_than_the_density_needs():
     """Few where all norms are alike, more where they spread; and they resolve what is between them."""
+    np.testing.assert_array_equal(PROBED_COUNTS, 16 * 2 ** np.arange(5))
     sizes, d, variance = np.array([4, 40, 400]), 3, 0.5
     log_rates = np.log(np.full(3, 2.0))
     before = np.zeros(3)

@@ -45,6 +45,17 @@ def test_it_ends_before_the_noise_reaches_the_largest_column(data):
     np.testing.assert_allclose(np.diff(np.log(path.levels)), 0.1)
 
 
+@pytest.mark.parametrize("step", [0.05, 0.1, 0.4])
+def test_progress_counts_levels_up_to_no_more_than_announced(data, step):
+    told = []
+    path = noise_path(as_matrix(data.X), 10, step=step, progress=lambda *event: told.append(event))
+    done, most, alive = map(np.array, zip(*told, strict=True))
+    np.testing.assert_array_equal(done, np.arange(1, len(path.levels)))  # at the last one nothing is alive
+    assert (most == most[0]).all()
+    assert len(path.levels) <= most[0] < 2 * len(path.levels)
+    np.testing.assert_array_equal(alive, (path.relevance[:-1] > 0).sum(axis=1))
+
+
 def test_dead_is_exactly_zero_and_scores_are_where_the_zeros_begin(data):
     path = noise_path(as_matrix(data.X), 10)
     assert (path.relevance == 0).sum() > 1000

@@ -14,7 +14,7 @@ from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.progress import listening
 from gsppca.rankings.vem import em
 from gsppca.rankings.vem.em import em_step, extrapolate, relaxed_em
-from gsppca.rankings.vem.start import spectral_loadings, start_state
+from gsppca.rankings.vem.start import check_slab_rate, spectral_loadings, start_rates, start_state
 from tests.reference import literal_vem
 
 SHAPES = [(40, 25, 3), (15, 30, 4), (60, 8, 2), (30, 12, 1), (12, 20, 11)]
@@ -255,31 +255,30 @@ def test_a_start_without_noise_is_one_with_what_rounding_leaves(factor_data, noi
     np.testing.assert_array_equal(fit.relevance, wanted.relevance)
 
 
-def test_an_extrapolated_state_is_a_state(factor_data):
-    """Relevances between 0 and 1, none of them removed; a covariance that is one; rates that did not run away."""
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("way", [-1.0, 1.0])
+def test_an_extrapolated_state_is_a_state(factor_data, way):
+    """Steps that hardly shrink lead far: relevances stay between 0 and 1, and none is removed; the covariance is one;
+    the rates go a factor of e^5 beyond the second step, and no further."""
     _, state = first_state(data_of(factor_data, 40, 25, 3), 3)
-    d, p = state.loading_mean.shape
-    for _ in range(200):
-        states = []
-        for _ in range(3):
-            root = rng.standard_normal((d, d)) * rng.uniform(0.1, 3)
-            states.append(
-                replace(
-                    state,
-                    relevance=rng.uniform(0, 1, p),
-                    loading_mean=rng.standard_normal((d, p)),
-                    weighted_loading_cov=root @ root.T,
-                    slab_rate=float(rng.lognormal(sigma=4)),
-                    noise_variance=float(rng.lognormal(sigma=4)),
-                )
-            )
-        found = extrapolate(*states)
-        assert (found.relevance >= 0.01 * states[2].relevance).all()
-        assert found.relevance.max() <= 1
-        assert np.linalg.eigvalsh(found.weighted_loading_cov)[0] > 0
-        for name in ("slab_rate", "noise_variance"):
-            assert abs(np.log(getattr(found, name) / getattr(states[2], name))) <= 5 + 1e-12
+    p = state.loading_mean.shape[1]
+    change = way * np.linspace(-0.1, 0.1, p)
+
+    def moved(by):
+        return replace(
+            state,
+            relevance=0.5 + by * change,
+            weighted_loading_cov=np.diag(1 + 0.06 * by * np.array([-1.0, 0.0, 1.0])),
+            slab_rate=float(np.exp(way * 0.5 * by)),
+            noise_variance=float(np.exp(-way * 0.5 * by)),
+        )
+
+    second = moved(1.95)
+    found = extrapolate(moved(0.0), moved(1.0), second)
+    np.testing.assert_allclose(found.relevance, np.clip(0.5 + 20 * change, 0.01 * second.relevance, 1.0), rtol=1e-9)
+    assert np.linalg.eigvalsh(found.weighted_loading_cov)[0] > 0
+    np.testing.assert_array_equal(found.weighted_loading_cov, second.weighted_loading_cov)
+    for name, sign in (("slab_rate", way), ("noise_variance", -way)):
+        assert np.log(getattr(found, name) / getattr(second, name)) == pytest.approx(5 * sign)
 
 
 def test_three_states_on_a_line_are_prolonged(factor_data):
@@ -333,3 +332,31 @@ def test_progress_tells_of_every_iteration(factor_data):
     later = [done for stage, done in told if stage == "variational EM"]
     assert steps == [1, 2, 3, 4]
     assert later == list(range(5, fit.n_iter + 1))
+
+
+def test_the_grid_is_a_decade_on_either_side_of_the_noise():
+    grid = check_slab_rate("grid")
+    np.testing.assert_allclose(np.log10(grid), [-1, 0, 1])
+    np.testing.assert_allclose(start_rates(grid, "noise", 0.25, 3.0), [0.2, 2, 20])
+    np.testing.assert_allclose(start_rates((0.5, 2.0), "data", 0.25, 3.0), [1.5, 6])
+    np.testing.assert_allclose(start_rates((2.0,), "absolute", 0.25, 3.0), [2.0])
+
+
+def test_starts_are_positive_numbers_or_sequences_of_them():
+    for given, wanted in ((2, (2.0,)), (np.float32(0.5), (0.5,)), ((1, 2.5), (1.0, 2.5)), (np.array([3.0]), (3.0,))):
+        assert check_slab_rate(given) == wanted
+    for wrong in (True, (True,), 0, -1.0, (), np.empty(0), (1.0, 0.0), np.nan, np.inf, None, "auto", "1"):
+        with pytest.raises(ValueError, match="slab_rate must be"):
+            check_slab_rate(wrong)
+
+
+def test_starts_are_within_a_million_of_what_is_usual():
+    """Of the noise, or of the data; and never farther from the data than that."""
+    for unit, usual in (("noise", 1.0), ("data", 1.0), ("absolute", 3.0)):
+        for factor in (1e-6, 1e6):
+            assert len(start_rates((factor * usual,), unit, 0.25, 3.0)) == 1
+        for factor in (0.99e-6, 1.01e6, 1e-12):
+            with pytest.raises(ValueError, match=r"slab_rate must be within a factor of 1e6 of"):
+                start_rates((factor * usual,), unit, 0.25, 3.0)
+    assert start_rates((0.1, 1.0, 10.0), "noise", 1e-20, 3.0) == [3e6]  # all the same: tried once
+    assert start_rates((0.1, 1.0, 10.0), "noise", 1e20, 3.0) == [3e-6]
