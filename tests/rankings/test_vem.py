@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -360,3 +361,20 @@ def test_starts_are_within_a_million_of_what_is_usual():
                 start_rates((factor * usual,), unit, 0.25, 3.0)
     assert start_rates((0.1, 1.0, 10.0), "noise", 1e-20, 3.0) == [3e6]  # all the same: tried once
     assert start_rates((0.1, 1.0, 10.0), "noise", 1e20, 3.0) == [3e-6]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_runs_that_all_collapse_the_best_is_kept(seed):
+    """And one that does not collapse is kept before them, whatever their bounds."""
+    X = np.random.default_rng(seed).standard_normal((40, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = {rate: relaxed_vem(X, 2, slab_rate=rate) for rate in (0.3, 1.0, 10.0)}
+        collapsed = relaxed_vem(X, 2, slab_rate=(0.3, 10.0))
+        survivor = relaxed_vem(X, 2, slab_rate=(0.3, 1.0, 10.0))
+    assert [fit.collapsed for fit in alone.values()] == [True, False, True]
+    assert collapsed.collapsed
+    assert collapsed.bounds[-1] == pytest.approx(max(alone[0.3].bounds[-1], alone[10.0].bounds[-1]), rel=1e-12)
+    assert not survivor.collapsed
+    assert survivor.bounds[-1] == pytest.approx(alone[1.0].bounds[-1], rel=1e-12)
+    assert survivor.bounds[-1] < collapsed.bounds[-1]
