@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gsppca.data import as_matrix
 from gsppca.rankings.vem import checkpoint as module
-from gsppca.rankings.vem.checkpoint import FORMAT, NUMBERS, Checkpoint
+from gsppca.rankings.vem.checkpoint import NUMBERS, Checkpoint, _count
 from gsppca.stages import relaxed_vem
 from tests.conftest import sparse_factor_data
 from tests.needs import optional
@@ -205,6 +205,22 @@ def test_the_numbers_of_a_run_have_limits(path, content):
         assert (opened(path) is None) == fine, (name, value)
 
 
+def test_as_many_runs_as_a_fit_may_have():
+    assert [_count(np.array(number)) for number in (0, 3, 1000)] == [0, 3, 1000]
+    for number in (-1, 1001, 10**9):
+        with pytest.raises(ValueError, match=f"n_runs is {number}"):
+            _count(np.array(number))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_other_variances_are_seen_in_any_unit(tmp_path, unit):
+    run(unit * X, tmp_path / "state.npz")
+    other = unit * X
+    other[:, 4] *= 1.001
+    with pytest.raises(ValueError, match="the columns of its data have other variances"):
+        run(other, tmp_path / "state.npz")
+
+
 def test_files_of_other_versions_know_their_data(content):
     """The digest is part of the format: the same formula must be used by whoever reads it."""
     Z = X - X.mean(axis=0)
@@ -212,7 +228,7 @@ def test_files_of_other_versions_know_their_data(content):
     arrays = arrays_of(content)
     np.testing.assert_allclose(arrays["projection"], Z.T @ (Z @ weights), rtol=1e-10)
     np.testing.assert_allclose(arrays["column_squares"], (Z**2).sum(axis=0), rtol=1e-12)
-    assert int(arrays["format"]) == FORMAT
+    assert int(arrays["format"]) == 1
     assert arrays["shape"].tolist() == list(X.shape)
 
 
