@@ -13,7 +13,7 @@ REQUIRE ?= extras
 REQUIRED = $(addprefix --require=,$(REQUIRE))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test lint spell types unit cluster browser-tests tiers mutations coverage docs gallery architecture browser bench \
+.PHONY: help demo quick test lint spell types unit cluster kills browser-tests tiers mutations coverage docs gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean
 
 help:  ## this list
@@ -46,6 +46,9 @@ unit: $(VENV)/.dev
 
 cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processes, one at a time
 	$(BIN)/pytest -q -m cluster tests
+
+kills: $(VENV)/.dev  ## 50 fits on a dask cluster, in each of which a worker is killed: do they end, and with the same bits?
+	$(BIN)/python -m benchmarks.kills --fits 50
 
 browser-tests: browser $(VENV)/.dev  ## the report in Chromium
 	$(BIN)/pytest -q -m browser --require=browser tests

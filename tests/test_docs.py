@@ -177,6 +177,40 @@ def test_long_names_break_at_their_joints_and_stay_whole():
     assert "<wbr>" not in drawn.split("<pre>")[1]
 
 
+def test_every_table_of_the_benchmarks_can_be_found():
+    """The pages are made from benchmarks/results: mkdocs does not miss one that the navigation forgets."""
+    navigation, index = ((ROOT / name).read_text() for name in ("mkdocs.yml", "docs/benchmarks/index.md"))
+    tables = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+    assert len(tables) > 10
+    for table in tables:
+        assert f"benchmarks/{table.name}\n" in navigation, table.name
+        assert f"]({table.name})" in index, table.name
+
+
+def test_names_of_other_packages_exist():
+    """Links by name lead to their pages; a name that has gone would lead nowhere."""
+    optional("latex2mathml")
+    optional("mkdocs")
+    specification = importlib.util.spec_from_file_location("hooks", DOCS / "hooks.py")
+    hooks = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(hooks)
+    packages = {dotted.partition(".")[0] for dotted in hooks.ELSEWHERE}
+    assert {"anndata", "numpy", "scanpy", "scipy", "sklearn"} <= packages
+    for package in packages:
+        optional(package)
+    for dotted in hooks.ELSEWHERE:
+        assert resolve(dotted)
+
+
+def test_every_public_name_is_in_the_reference():
+    """On a page of the API, and so in our inventory."""
+    shown = set(re.findall(r"^::: ([\w.]+)", "\n".join(page.read_text() for page in (DOCS / "api").glob("*.md")), re.M))
+    for name in gsppca.__all__:
+        found = getattr(gsppca, name)
+        homes = {f"gsppca.{name}", f"{getattr(found, '__module__', '')}.{name}"}
+        assert name.startswith("__") or homes & shown, name
+
+
 def test_nothing_is_fetched_from_elsewhere():
     """No page, style or setting loads anything from another host."""
     for path in [*PAGES, *(DOCS / "assets").iterdir(), ROOT / "mkdocs.yml"]:

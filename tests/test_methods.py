@@ -287,4 +287,4 @@ def test_nan_is_refused_with_the_option_named(gaps):
     with pytest.raises(ValueError, match="contains infinity: the first one at row 3, column 4"):
         GSPPCA(10, missing="impute").fit(gaps)
     with pytest.raises(ValueError, match="missing='impute' needs a dense array"):
-        GSPPCA(2, missing="impute").fit(sparse.random_array((20, 10), density=0.5, format="csr", rng=0))
+        GSPPCA(2, missing="impute").fit(sparse.csr_array(np.random.default_rng(0).poisson(0.7, (20, 10)) * 1.0))

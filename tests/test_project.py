@@ -81,10 +81,25 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_the_conda_recipe_asks_for_what_the_package_asks_for():
-    recipe = (ROOT / "conda" / "recipe" / "meta.yaml").read_text()
-    for requirement in PROJECT["project"]["dependencies"]:
-        name, version = requirement.split(">=")
-        assert f"- {name} >={version}\n" in recipe
+    """Its builder, Python, packages and command; and that extras, where they are there, are not older than we allow."""
+    text = (ROOT / "conda" / "recipe" / "meta.yaml").read_text()
+    lists = dict(re.findall(r"^  (\w+):\n((?:    - .*\n)+)", text, re.MULTILINE))
+    recipe = {name: {tuple(line.split()[1:]) for line in lines.splitlines()} for name, lines in lists.items()}
+    project = PROJECT["project"]
+
+    def pinned(requirements):
+        names = {"dask": "dask-core", "matplotlib": "matplotlib-base"}
+        pairs = [re.fullmatch(r"([\w-]+)(?:\[.*\])?(>=.*)", requirement).groups() for requirement in requirements]
+        return {(names.get(name, name).lower(), version) for name, version in pairs}
+
+    extras = [one for some in project["optional-dependencies"].values() for one in some if "gsppca[" not in one]
+    assert recipe["run"] == pinned(project["dependencies"]) | {("python", project["requires-python"])}
+    assert recipe["run_constrained"] == pinned(extras)
+    assert pinned(PROJECT["build-system"]["requires"]) <= recipe["host"]
+    assert f"- gsppca = {project['scripts']['gsppca']}\n" in text
+    for field, key in (("summary", "description"), ("license", "license")):
+        assert f"  {field}: {project[key]}\n" in text
+    assert f"  home: {project['urls']['Homepage']}\n" in text
 
 
 def test_all_holds_every_extra_and_no_tool():
@@ -97,6 +112,33 @@ def test_all_holds_every_extra_and_no_tool():
                 named.update(inner.split(","))
     assert named == set(extras) - {"all", "real-data"}  # a peer there holds scikit-learn back
     assert not {"pytest", "mypy", "ruff"} & {re.split(r"[\[>]", r)[0] for name in extras for r in extras[name]}
+
+
+def _packages(extra):
+    """What an extra brings, those that it includes counted."""
+    found = set()
+    for requirement in PROJECT["project"]["optional-dependencies"][extra]:
+        name, inner = re.fullmatch(r"([\w-]+)(?:\[(.*?)\])?(?:>=.*)?", requirement).groups()
+        found |= set().union(*map(_packages, inner.split(","))) if name == "gsppca" else {name}
+    return found
+
+
+def test_errors_name_an_extra_that_brings_the_package():
+    """Who is told to install an extra must have the package afterwards."""
+    told = 0
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_import"):
+                continue
+            module, _, extra, *package = (
+                argument.value if isinstance(argument, ast.Constant) else "" for argument in node.args
+            )
+            if not module or module.startswith("gsppca.") or extra is None:
+                continue
+            told += 1
+            brings = _packages(extra) | ({"pandas"} if extra == "scanpy" else set())  # anndata needs it
+            assert (package[0] if package else module) in brings, f"{path.name}: {module!r} by {extra!r}"
+    assert told > 15
 
 
 def test_links_of_the_readme_work_on_an_index():
@@ -153,6 +195,37 @@ def test_settings_are_yaml(path):
 def test_hooks_are_pinned():
     for repository in optional("yaml").safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]:
         assert repository["repo"] == "local" or re.fullmatch(r"v\d+\.\d+\.\d+", repository["rev"])
+
+
+def test_optional_packages_are_asked_for():
+    """A test file that imports one unasked fails to be collected where it is missing: optional means optional."""
+    extras = [r for name in PROJECT["project"]["optional-dependencies"].values() for r in name]
+    groups = [r for name in ("peers", "docs", "lint") for r in PROJECT["dependency-groups"][name]]
+    names = {re.split(r"[\[>]", requirement)[0] for requirement in extras + groups} - {"gsppca", "mkdocs-material"}
+    modules = {{"PyWavelets": "pywt", "pyyaml": "yaml"}.get(name, name) for name in names}
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        asked: set[str] = set()
+        if path.name != "conftest.py" and (path.parent / "conftest.py").exists() and path.parent.name != "tests":
+            asked |= _asked_for(ast.parse((path.parent / "conftest.py").read_text()).body)
+        for statement in tree.body:
+            imported = {alias.name for alias in statement.names} if isinstance(statement, ast.Import) else set()
+            imported |= {statement.module or ""} if isinstance(statement, ast.ImportFrom) else set()
+            wanted = {name.partition(".")[0] for name in imported} & modules
+            assert wanted <= asked, f"{path.name} imports {wanted - asked} before tests.needs.optional has found it"
+            asked |= _asked_for([statement])
+
+
+def _asked_for(statements):
+    """Packages for which `optional` is called on the level of the module."""
+    calls = [
+        node
+        for statement in statements
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "optional"
+    ]
+    return {call.args[0].value.partition(".")[0] for call in calls}
 
 
 def test_no_environment_variable_selects_tests():

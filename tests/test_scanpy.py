@@ -228,3 +228,26 @@ def test_what_is_no_annotated_data_is_refused():
         gsppca(sparse.eye_array(5, format="csr"))
     with pytest.raises(ValueError, match=r"adata\.X is empty"):
         gsppca(ad.AnnData(obs=pd.DataFrame(index=["a", "b"]), var=pd.DataFrame(index=["c", "d"])))
+
+
+@pytest.mark.parametrize("batch_key", [None, "batch"])
+def test_missing_entries_of_annotated_data_are_imputed_or_refused(factor_data, batch_key):
+    X = factor_data(0)[0]
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[3, ::2] = mask[20, 2] = True
+    gaps, under = np.where(mask, np.nan, X), np.ma.masked_array(np.where(mask, 1e4, X), mask=mask)
+    obs = pd.DataFrame({"batch": ["a", "b"] * 20}, index=[f"cell{k}" for k in range(40)])
+    found = []
+    for data in (gaps, under):
+        adata = ad.AnnData(data, obs)
+        with pytest.raises(ValueError, match=r"NaN: the first one at row 3, column 0 \('0'\)"):
+            gsppca(adata, 3, batch_key=batch_key)
+        gsppca(adata, 3, batch_key=batch_key, missing="impute")
+        found.append(adata.obsm["X_gsppca"])
+    assert np.isfinite(found[0]).all()
+    np.testing.assert_array_equal(found[0], found[1])
+    if batch_key is None:
+        np.testing.assert_array_equal(found[0], GSPPCA(3, missing="impute").fit(gaps).transform(gaps))
+    infinite = np.where(mask, np.inf, X)
+    with pytest.raises(ValueError, match="infinity: the first one at row 3"):
+        gsppca(ad.AnnData(infinite, obs), 3, missing="impute")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from gsppca._masked import unmasked
 from gsppca._typing import FloatArray
 from gsppca.components.axes import principal_axes
 from gsppca.components.rows import LogDensity, Projection, Reconstruction
@@ -198,7 +199,7 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VariableSelectio
             A lazy dask array if X is one.
         """
         check_is_fitted(self)
-        scores = as_blocks(X) or check_array(X, dtype=[np.float64, np.float32])
+        scores = as_blocks(X) or check_array(unmasked(X), dtype=[np.float64, np.float32])
         if scores.shape[1] != self.n_components_:
             raise ValueError(
                 f"X has {scores.shape[1]} columns, but this model has {self.n_components_} components. "

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gsppca._masked import unmasked
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -99,7 +101,7 @@ def adjusted_explained_variance(
     """
     X = _matrix("X", X)
     X = X - X.mean(axis=0) if center else X
-    given = np.asarray(axes)
+    given = np.asarray(unmasked(axes))
     if given.ndim == 1 and given.dtype == np.bool_:
         given = _support_axes(X, given.astype(bool), n_components)
     basis = _orthonormal(_axes(given, X.shape[1]))
@@ -127,7 +129,7 @@ def project(X: ArrayLike, axes: ArrayLike, mean: ArrayLike | None = None) -> Flo
     [[2.0, 2.0]]
     """
     X = _matrix("X", X)
-    basis = _orthonormal(_axes(np.asarray(axes), X.shape[1]))
+    basis = _orthonormal(_axes(np.asarray(unmasked(axes)), X.shape[1]))
     origin = np.zeros(X.shape[1]) if mean is None else np.asarray(mean, dtype=float)
     if origin.shape != (X.shape[1],):
         raise ValueError(f"mean of shape {origin.shape}: expected ({X.shape[1]},), one value per column of X")
@@ -242,7 +244,7 @@ def _counts(selected: ArrayLike, truth: ArrayLike) -> tuple[int, int, int]:
 
 
 def _matrix(name: str, value: ArrayLike) -> FloatArray:
-    matrix = np.asarray(value, dtype=float)
+    matrix = np.asarray(unmasked(value), dtype=float)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"{name} of shape {matrix.shape}: expected rows and columns; reshape it")
     if not np.isfinite(matrix).all():

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gsppca._masked import unmasked
 from gsppca._optional import optional_import
 from gsppca._typing import BoolArray, IntArray
 from gsppca.estimator import GSPPCA
@@ -121,10 +122,11 @@ def gsppca(
             "copy=True is not possible for an adata that is backed by a file. Use copy=False, or adata.to_memory()."
         )
     kept = _kept_genes(adata, mask_var)
-    X = _cells_by_genes(adata, layer, kept)
+    X = unmasked(_cells_by_genes(adata, layer, kept))
     names = adata.var_names if kept is None else adata.var_names[kept]
     if sparse.issparse(X) or isinstance(X, np.ndarray):
-        check_finite(X, names)  # before the estimator does, which does not know the names
+        # Before the estimator does, which does not know the names.
+        check_finite(X, names, gaps=parameters.get("missing") == "impute")
     if batches is not None:
         X = _centred_within(X, batches)
     model = GSPPCA(n_components, n_features_to_select=n_features_to_select, **_in_places(parameters, names)).fit(X)
@@ -264,7 +266,7 @@ def _batches(adata: Any, batch_key: str | None) -> IntArray | None:
 
 
 def _centred_within(X: Any, batches: IntArray) -> npt.NDArray[Any]:
-    """Subtract from every gene its mean in the batch of the cell."""
+    """Subtract from every gene its mean in the batch of the cell; missing entries stay missing."""
     n, p = X.shape
     if sparse.issparse(X):
         if n * p > LARGEST_DENSE:
@@ -275,7 +277,8 @@ def _centred_within(X: Any, batches: IntArray) -> npt.NDArray[Any]:
     centred = np.array(X, dtype=np.result_type(X.dtype, np.float32))
     for batch in range(int(batches.max()) + 1):
         rows = batches == batch
-        centred[rows] -= centred[rows].mean(axis=0, dtype=np.float64).astype(centred.dtype)
+        seen = np.maximum(np.sum(~np.isnan(centred[rows]), axis=0), 1)
+        centred[rows] -= (np.nansum(centred[rows], axis=0, dtype=np.float64) / seen).astype(centred.dtype)
     return centred
 
 

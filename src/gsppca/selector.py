@@ -8,9 +8,10 @@ import numpy.typing as npt
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gsppca._masked import unmasked
 from gsppca._typing import BoolArray
 from gsppca.components.rows import Columns, Placed
-from gsppca.data import as_blocks, map_rows
+from gsppca.data import Blocks, as_blocks, map_rows
 from gsppca.procedure import Fitted
 from gsppca.validation import check_data
 from gsppca.variable_selection import VariableSelection
@@ -27,7 +28,10 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
         Dimension of the latent space. This and all other parameters are those of `GSPPCA`.
     n_features_to_select : {"auto", "relevant", "core", "fdr", "r2"}, int, float or rule, default="auto"
         Which variables to select.
-    method, include, exclude, scale, robust, missing, random_state, verbose
+    missing : {"error", "impute"}, default="error"
+        What to do with nan: refuse it, or fill it with what a model of the observed entries expects, in `fit`; the
+        columns that `transform` returns keep their gaps.
+    method, include, exclude, scale, robust, random_state, verbose
         As in `GSPPCA`.
 
     Attributes
@@ -76,7 +80,8 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
         Parameters
         ----------
         X : array-like, sparse matrix, dask array or array on disk, of shape (n_samples, n_features)
-            Data with the columns seen in fit.
+            Data with the columns seen in fit. Entries that are NaN or masked are refused, or with
+            ``missing="impute"`` stay NaN: these are the columns, not a model of them.
 
         Returns
         -------
@@ -84,10 +89,11 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
             A lazy dask array if X is one.
         """
         check_is_fitted(self)
-        if as_blocks(X) is None:
-            return super().transform(X)
-        blocks = check_data(self, X, reset=False)
-        return map_rows(blocks, Columns(self.get_support(indices=True)), self.n_selected_, blocks.dtype)
+        X = unmasked(X)
+        data = check_data(self, X, reset=False)
+        if not isinstance(data, Blocks):
+            return super().transform(X)  # keeps the columns of a frame as they are
+        return map_rows(data, Columns(self.get_support(indices=True)), self.n_selected_, data.dtype)
 
     def inverse_transform(self, X: Any) -> Any:
         """Put selected columns back at their places; the others are zero.
@@ -105,7 +111,7 @@ class GSPPCASelector(SelectorMixin, VariableSelection):
         check_is_fitted(self)
         blocks = as_blocks(X)
         if blocks is None:
-            return super().inverse_transform(X)
+            return super().inverse_transform(unmasked(X))
         if blocks.shape[1] != self.n_selected_:
             raise ValueError(
                 f"X has {blocks.shape[1]} columns, but {self.n_selected_} are selected. "

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from scipy.special import gammaincinv
 from sklearn.utils import check_random_state
 
+from gsppca._masked import unmasked
 from gsppca._typing import FloatArray, IntArray
 from gsppca.checks import check_choice, check_count, check_number, is_integer
 from gsppca.components import noise
 from gsppca.components.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
-from gsppca.data.entries import unmasked
 from gsppca.evidence.row_norms import evidence_along
 from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.progress import is_heard, tell

@@ -204,7 +204,7 @@ def to_frame(model: VariableSelection, names: Sequence[Any] | None = None, outpu
     if kind not in ("pandas", "polars"):
         raise ValueError(f"output must be 'pandas' or 'polars', got {output!r}.")
     columns = table_columns(overview(model, names))
-    frames = optional_import(kind, "to_frame", kind)
+    frames = optional_import(kind, "to_frame", None)
     if kind == "polars":
         return frames.DataFrame({name: list(values) for name, values in columns.items()}, strict=False)
     return frames.DataFrame(columns)

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from gsppca._masked import unmasked
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data import Blocks, as_blocks
-from gsppca.data.entries import first_bad_entry, is_constant, native, stored_values, unmasked
+from gsppca.data.entries import first_bad_entry, is_constant, native, stored_values
 
 # What the types of columns are called in pandas and polars, in lower case.
 _NUMBERS = ("float", "int", "uint", "bool", "decimal", "double", "sparse", "null")
@@ -49,10 +50,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
         ensure_min_features=2 if reset else 1,
     )
     names = getattr(estimator, "feature_names_in_", None)
-    if getattr(estimator, "missing", "error") == "impute" and isinstance(X, np.ndarray):
-        check_finite(np.where(np.isnan(X), 0, X) if np.isnan(X.sum()) else X, names)
-    else:
-        check_finite(X, names)
+    check_finite(X, names, gaps=getattr(estimator, "missing", "error") == "impute")
     return X
 
 
@@ -111,8 +109,11 @@ def check_shape(X: Any, n_rows: int, n_columns: int) -> None:
         )
 
 
-def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
-    """Refuse data with an entry that is not finite, and name the first one."""
+def check_finite(X: Any, names: Sequence[str] | None = None, *, gaps: bool = False) -> None:
+    """Refuse data with an entry that is not finite, and name the first one; with `gaps`, dense data may hold NaN."""
+    if gaps and isinstance(X, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = np.where(np.isnan(X), 0, X) if np.isnan(X.sum()) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(stored_values(X).sum()):
             return

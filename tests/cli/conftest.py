@@ -13,6 +13,7 @@ import pytest
 from tests.needs import optional
 
 optional("cyclopts")
+optional("pandas")
 
 from cyclopts import App
 

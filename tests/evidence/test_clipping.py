@@ -130,3 +130,28 @@ def test_column_sums(heavy):
     expected = np.stack([(heavy * weight).sum(axis=0), (heavy**2).sum(axis=0)])
     for X in [heavy, heavy.astype(np.float32), *containers(heavy)]:
         np.testing.assert_allclose(column_sums(X, _squares, weight), expected, rtol=1e-5)
+
+
+def test_the_excess_is_the_mean_kurtosis_whatever_the_centre():
+    """Moments are taken around a given centre, which need not be the mean: scipy's kurtosis is the oracle."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(200), rng.exponential(size=200), rng.uniform(size=200) ** 3])
+    wanted = kurtosis(X, axis=0).mean()
+    for away in (0.0, 0.7, -1.5):
+        found = measure_tails(X, X.mean(axis=0) + away * X.std(axis=0), X.std(axis=0))
+        assert found.excess == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "p"), [(4000, 1), (4000, 3), (60, 1)])
+def test_tails_are_heavy_beyond_half_or_four_errors(n, p):
+    """A mixture of few wide and many narrow values, whose kurtosis is set by how wide they are."""
+    error = np.sqrt(24 / (n * p))
+    limit = max(0.5, 4 * error)
+    column = np.random.default_rng(1).standard_normal(n)
+    seen = set()
+    for wide in np.linspace(1, 4, 61):
+        X = np.column_stack([np.where(np.arange(n) % 10 == 0, wide, 1.0) * column] * p)
+        tails = measure_tails(X, X.mean(axis=0), X.std(axis=0))
+        assert tails.heavy == (tails.excess > limit)
+        seen.add(tails.heavy)
+    assert seen == {False, True}

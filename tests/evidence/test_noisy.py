@@ -8,7 +8,7 @@ from scipy import stats
 
 from gsppca.data import as_matrix
 from gsppca.evidence.mixture import log_density
-from gsppca.evidence.noisy import noisy_evidence_along
+from gsppca.evidence.noisy import PROBED_COUNTS, _plan, noisy_evidence_along
 from gsppca.evidence.row_norms import evidence_along
 
 LAWS = ["gaussian", "cauchy", "one tiny row", "one huge row"]
@@ -53,6 +53,34 @@ def test_every_size_has_the_literal_evidence_at_the_best_rate(law, d, share):
             assert other < value + 1e-9 * abs(value)
             if 0.9 < factor < 1.1:
                 assert other < value
+
+
+def test_no_more_nodes_than_the_density_needs():
+    """Few where all norms are alike, more where they spread; and they resolve what is between them."""
+    np.testing.assert_array_equal(PROBED_COUNTS, 16 * 2 ** np.arange(5))
+    sizes, d, variance = np.array([4, 40, 400]), 3, 0.5
+    log_rates = np.log(np.full(3, 2.0))
+    before = np.zeros(3)
+    for spread in (1.01, 2.0, 30.0, 1e4):
+        lowest, highest = sizes.astype(float), sizes * spread
+        counts, in_logs = _plan(sizes, d, log_rates, variance, lowest, highest)
+        assert (counts >= before).all()
+        before = counts
+        for size, count, logs, low, high in zip(sizes, counts.tolist(), in_logs, lowest, highest, strict=True):
+            way, back = (np.log, np.exp) if logs else (np.asarray, np.asarray)
+            centre, half = (way(high) + way(low)) / 2, (way(high) - way(low)) / 2
+
+            def density(y, size=size, back=back, centre=centre, half=half):
+                at = back(centre + half * np.asarray(y))
+                return log_density(np.array(float(size)), d, at, np.array(np.log(2.0)), np.array(variance))[0]
+
+            polynomial = np.polynomial.chebyshev.chebinterpolate(density, count - 1)
+            y = np.linspace(-1, 1, 501)
+            error = np.abs(np.polynomial.chebyshev.chebval(y, polynomial) - density(y)).max()
+            assert error <= 1e-11 * np.abs(density(y)).max()
+        if spread == 1.01:
+            np.testing.assert_array_equal(counts, 16)
+    assert counts.max() > 16
 
 
 def test_it_tends_to_the_noiseless_evidence():

@@ -71,6 +71,16 @@ def test_a_constant_added_to_the_evidence_changes_nothing():
     np.testing.assert_allclose(shifted.probabilities, posterior.probabilities, rtol=1e-8)
 
 
+@pytest.mark.parametrize("shift", [-30.0, -2.0, 2.0, 30.0])
+def test_a_constant_added_to_the_prior_changes_nothing(shift):
+    """It is known up to a constant: the sizes that are kept, too, are those near the best."""
+    path = random_path()
+    prior = -0.1 * np.arange(30)
+    posterior, shifted = size_posterior(path, prior), size_posterior(path, prior + shift)
+    np.testing.assert_array_equal(shifted.sizes, posterior.sizes)
+    np.testing.assert_allclose(shifted.probabilities, posterior.probabilities, rtol=1e-9)
+
+
 def test_temperature_limits():
     """Cold: the best size; hot: the prior."""
     path, log_prior = random_path(3), -0.1 * np.arange(1, 31)

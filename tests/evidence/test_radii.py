@@ -7,7 +7,7 @@ import pytest
 
 from gsppca import kv_ratio, log_kv
 from gsppca.data import as_matrix
-from gsppca.evidence.radii import CLASSES, _chebyshev_sums, compress_radii
+from gsppca.evidence.radii import CLASSES, _chebyshev_sums, _ellipse, compress_radii
 
 LAWS = ["gaussian", "cauchy", "one tiny row", "one huge row", "equal norms", "sparse counts"]
 
@@ -61,6 +61,12 @@ def test_sums_over_nodes_are_sums_over_rows(law, d, rows, monkeypatch):
                 found = (group.weights * function(t_nodes)).sum(axis=1)
                 np.testing.assert_array_less(np.abs(found - exact), 1e-12 * size + 1e-12)
     assert sorted(seen) == list(range(len(sizes)))
+
+
+def test_an_ellipse_is_known_by_its_point_on_the_axis():
+    """Half-axes (rho + 1/rho) / 2 and (rho - 1/rho) / 2: the first one is the point, rho their sum."""
+    rho = np.geomspace(1, 1e6, 50)
+    np.testing.assert_allclose(_ellipse((rho + 1 / rho) / 2), rho, rtol=1e-7)  # rounding of z near 1, where z' = 0
 
 
 @pytest.mark.parametrize("count", CLASSES)

@@ -8,7 +8,9 @@ import pytest
 from scipy import integrate, special, stats
 
 from gsppca import estimate_noise_variance, evidence_path, kv_ratio
+from gsppca.data import as_matrix
 from gsppca.data.dense import DenseMatrix
+from gsppca.evidence.row_norms import empty_evidence, evidence_along, inactive_part
 
 
 def log_density(row, d, alpha):
@@ -211,6 +213,16 @@ def test_a_ranking_of_the_first_variables_gives_the_start_of_the_path(factor_dat
         np.testing.assert_allclose(first.log_evidence, whole.log_evidence[:10], rtol=1e-12)
 
 
+def test_progress_rises_to_all_sizes_and_no_further(factor_data):
+    told = []
+    matrix = as_matrix(factor_data(0)[0])
+    path = evidence_along(matrix, np.arange(25), 3, None, np.arange(1, 26), lambda *event: told.append(event))
+    done = [count for count, total in told if total == 25]
+    assert len(path.sizes) == 25 == done[-1]
+    assert len(done) == len(told) > 1
+    assert (np.diff([0, *done]) > 0).all()
+
+
 def test_it_peaks_at_the_true_size(factor_data):
     X, support = factor_data(0, n=100, p=40, d=3, q=10, noise=0.3)
     order = np.concatenate([np.flatnonzero(support), np.flatnonzero(~support)])
@@ -262,9 +274,6 @@ def test_constant_columns_are_no_variables(factor_data, variance):
 def test_the_noise_is_a_product_of_normal_densities(constant):
     """The empty model, and the variables outside a support: constant columns are no variables."""
     from scipy.stats import norm
-
-    from gsppca.data import as_matrix
-    from gsppca.evidence.row_norms import empty_evidence, inactive_part
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9, 6)) * np.arange(1, 7)

@@ -30,7 +30,7 @@ def test_fsca_takes_what_explains_most_of_all_columns(n, p):
 
     def unexplained(k):
         part = centred[:, [*chosen, k]]
-        return np.sum((centred - part @ np.linalg.lstsq(part, centred)[0]) ** 2)
+        return np.sum((centred - part @ np.linalg.lstsq(part, centred, rcond=None)[0]) ** 2)
 
     for _ in range(6):
         chosen.append(min((k for k in range(p) if k not in chosen), key=unexplained))

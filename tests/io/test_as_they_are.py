@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gsppca.io import TableError, delimited, read_table
 from gsppca.io.numerals import Numerals, find_numerals
 from gsppca.io.options import ReadOptions
 from gsppca.io.sniff import MISSING
-from gsppca.io.table import made_unique
+from gsppca.io.table import Table, made_unique
+from gsppca.io.values import with_logarithms
 from tests.needs import optional
 
 optional("pyarrow")
@@ -227,3 +232,17 @@ def test_logarithms(write):
     assert note_of(table, "log2(1 + x)")
     with pytest.raises(TableError, match="--log needs numbers from 0 up, but 1 are negative"):
         read_table(write("a,b\n0,-3\n1,7\n"), log=True)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_logarithms_are_those_of_base_two(make, dtype):
+    """Counts 0, 1, 3, 7 become 0, 1, 2, 3, sparse or dense; negative numbers, however small, are no counts."""
+    table = Table(make(np.array([[0, 1], [3, 7]], dtype=dtype)), None, None, None, Path("t.npy"), "npy", ())
+    data = with_logarithms(table).data
+    dense = data if isinstance(data, np.ndarray) else data.toarray()
+    np.testing.assert_allclose(dense, [[0, 1], [2, 3]], rtol=1e-6)
+    assert data.dtype == dtype
+    wrong = replace(table, data=make(np.array([[0, 1], [-0.25, 7]], dtype=dtype)))
+    with pytest.raises(TableError, match=r"1 are negative, the smallest -0\.25"):
+        with_logarithms(wrong)

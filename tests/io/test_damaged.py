@@ -165,11 +165,15 @@ def test_an_interruption_ends_the_child(tmp_path, monkeypatch):
     assert children[0].wait(10) is not None
 
 
-def files_of(folder):
+def arrays_of(folder):
     np.save(folder / "t.npy", DATA)
     np.savez(folder / "t.npz", X=DATA, feature_names=list("abcd"))
     np.savez_compressed(folder / "packed.npz", X=DATA)
     sp.save_npz(folder / "sparse.npz", sp.csr_array(DATA))
+    return sorted(folder.iterdir())
+
+
+def texts_of(folder):
     text = "a,b,c,d\n" + "".join(",".join(map(str, row)) + "\n" for row in DATA.tolist())
     (folder / "t.csv").write_text(text)
     (folder / "t.csv.gz").write_bytes(gzip.compress(text.encode()))
@@ -177,9 +181,12 @@ def files_of(folder):
     return sorted(folder.iterdir())
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data())
-def test_damaged_arrays_and_texts_are_refused_in_one_line(tmp_path, data):
+@pytest.mark.parametrize("files_of", [arrays_of, texts_of])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_arrays_and_texts_are_refused_in_one_line(tmp_path, files_of, data):
+    if files_of is texts_of:
+        optional("pyarrow")
     path = data.draw(st.sampled_from(files_of(tmp_path)))
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gsppca.data import as_matrix
 from gsppca.rankings.vem import checkpoint as module
-from gsppca.rankings.vem.checkpoint import Checkpoint
+from gsppca.rankings.vem.checkpoint import NUMBERS, Checkpoint, _count
 from gsppca.stages import relaxed_vem
 from tests.conftest import sparse_factor_data
 from tests.needs import optional
@@ -36,7 +36,10 @@ def run(data, path, **options):
 def content(tmp_path_factory):
     """The bytes of the checkpoint of a finished fit."""
     path = tmp_path_factory.mktemp("checkpoint") / "state.npz"
-    run(X, path)
+    with pytest.MonkeyPatch.context() as patch:  # before the fixture of each test
+        patch.setattr(module, "EVERY", 0.0)
+        run(X, path)
+    assert "0_progress" in arrays_of(path.read_bytes())
     return path.read_bytes()
 
 
@@ -171,6 +174,62 @@ def test_tampered_arrays_are_refused_or_do_no_harm(path, content, change):
             warnings.simplefilter("ignore")
             refused += opened(path) is not None
     assert refused > len(arrays) / 3
+
+
+def test_the_numbers_of_a_run_have_limits(path, content):
+    """Rates and variances are positive, iterations are counted from 0, and a run has converged or not."""
+    places = {name: -5 + k for k, name in enumerate((*NUMBERS, "bound", "n_iter", "converged"))}
+    assert len(NUMBERS) == 2
+    for name, value, fine in [
+        *((number, value, False) for number in NUMBERS for value in (0.0, -1.0)),
+        ("n_iter", 0.0, True),
+        ("n_iter", -1.0, False),
+        ("converged", 0.0, True),
+        ("converged", 0.5, False),
+        ("converged", 2.0, False),
+    ]:
+        arrays = arrays_of(content)
+        arrays["0_progress"][places[name]] = value
+        path.write_bytes(packed(arrays))
+        assert (opened(path) is None) == fine, (name, value)
+    for name, value, fine in [
+        ("relevance", 0.0, True),
+        ("relevance", 1.0, True),
+        ("relevance", -1e-3, False),
+        ("relevance", 1.001, False),
+        ("weighted_loading_cov", -1e-3, False),
+    ]:
+        arrays = arrays_of(content)
+        arrays[f"0_{name}"].flat[0] = value
+        path.write_bytes(packed(arrays))
+        assert (opened(path) is None) == fine, (name, value)
+
+
+def test_as_many_runs_as_a_fit_may_have():
+    assert [_count(np.array(number)) for number in (0, 3, 1000)] == [0, 3, 1000]
+    for number in (-1, 1001, 10**9):
+        with pytest.raises(ValueError, match=f"n_runs is {number}"):
+            _count(np.array(number))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_other_variances_are_seen_in_any_unit(tmp_path, unit):
+    run(unit * X, tmp_path / "state.npz")
+    other = unit * X
+    other[:, 4] *= 1.001
+    with pytest.raises(ValueError, match="the columns of its data have other variances"):
+        run(other, tmp_path / "state.npz")
+
+
+def test_files_of_other_versions_know_their_data(content):
+    """The digest is part of the format: the same formula must be used by whoever reads it."""
+    Z = X - X.mean(axis=0)
+    weights = np.sin(np.arange(1, Z.shape[1] + 1) ** 2.0) / np.sqrt((Z**2).sum(axis=0))
+    arrays = arrays_of(content)
+    np.testing.assert_allclose(arrays["projection"], Z.T @ (Z @ weights), rtol=1e-10)
+    np.testing.assert_allclose(arrays["column_squares"], (Z**2).sum(axis=0), rtol=1e-12)
+    assert int(arrays["format"]) == 1
+    assert arrays["shape"].tolist() == list(X.shape)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

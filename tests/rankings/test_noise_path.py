@@ -7,7 +7,7 @@ import pytest
 
 from gsppca.data import as_matrix
 from gsppca.datasets import make_noise_range
-from gsppca.rankings.noise_path import noise_path, row_variances
+from gsppca.rankings.noise_path import _record_deaths, noise_path, row_variances
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,28 @@ def test_it_ends_before_the_noise_reaches_the_largest_column(data):
     assert path.levels[-1] <= matrix.column_squares.max() * np.exp(0.1)
     assert not path.relevance[-1].any()
     np.testing.assert_allclose(np.diff(np.log(path.levels)), 0.1)
+
+
+def test_deaths_are_where_the_margin_crosses_zero():
+    """Between two levels by a straight line; a variable that was never alive by the law that margins fall with."""
+    level, step, before = 5.0, 0.4, np.array([7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
+    previous = np.array([np.inf, np.inf, np.inf, 2.0, 1.0, -1.0])
+    margin = np.array([-0.5, 0.0, 3.0, -6.0, 0.5, -3.0])
+    score = before.copy()
+    _record_deaths(score, previous, margin, level, step)
+    # A quarter of the way from the level before, at 4.6, to this one.
+    np.testing.assert_allclose(score, [4.5, 5.0, 9.0, 4.7, 11.0, 12.0])
+
+
+@pytest.mark.parametrize("step", [0.05, 0.1, 0.4])
+def test_progress_counts_levels_up_to_no_more_than_announced(data, step):
+    told = []
+    path = noise_path(as_matrix(data.X), 10, step=step, progress=lambda *event: told.append(event))
+    done, most, alive = map(np.array, zip(*told, strict=True))
+    np.testing.assert_array_equal(done, np.arange(1, len(path.levels)))  # at the last one nothing is alive
+    assert (most == most[0]).all()
+    assert len(path.levels) <= most[0] < 2 * len(path.levels)
+    np.testing.assert_array_equal(alive, (path.relevance[:-1] > 0).sum(axis=1))
 
 
 def test_dead_is_exactly_zero_and_scores_are_where_the_zeros_begin(data):

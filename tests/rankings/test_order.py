@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gsppca.rankings.order import rank_by_score, rank_variables
+from gsppca.rankings.order import rank_by_score, rank_variables, without_zeros
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -31,3 +31,15 @@ def test_rounding_ties_and_differences_do_not():
 
 def test_a_column_without_squares_comes_last_among_equals():
     assert rank_by_score(np.zeros(3), np.array([0.0, 1.0, 2.0])).tolist() == [2, 1, 0]
+
+
+def test_zeros_are_left_out_but_for_the_first():
+    order = np.array([2, 0, 3, 1])
+    for relevance, wanted in (
+        ([0.3, 0.0, 0.9, 0.1], [2, 0, 3]),
+        ([0.0, 0.0, 0.9, 0.0], [2]),
+        ([0.0, 0.0, 0.0, 0.0], [2]),
+        ([1e-12, 1e-12, 1.0, 1e-12], [2]),  # zero, to nine decimals
+        ([1e-8, 1e-8, 1.0, 1e-8], [2, 0, 3, 1]),
+    ):
+        assert without_zeros(order, np.array(relevance)).tolist() == wanted

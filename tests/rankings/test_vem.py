@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ from scipy.stats import multivariate_normal
 from gsppca import relaxed_vem
 from gsppca.data import as_matrix
 from gsppca.linalg.spectrum import leading_spectrum
-from gsppca.rankings.vem.em import em_step
-from gsppca.rankings.vem.start import spectral_loadings, start_state
+from gsppca.progress import listening
+from gsppca.rankings.vem import em
+from gsppca.rankings.vem.em import em_step, extrapolate, relaxed_em
+from gsppca.rankings.vem.start import check_slab_rate, spectral_loadings, start_rates, start_state
 from tests.reference import literal_vem
 
 SHAPES = [(40, 25, 3), (15, 30, 4), (60, 8, 2), (30, 12, 1), (12, 20, 11)]
@@ -251,3 +254,127 @@ def test_a_start_without_noise_is_one_with_what_rounding_leaves(factor_data, noi
     fit, wanted = (relaxed_vem(X, 2, noise_variance=value) for value in (noise, 1e-20))
     assert len(fit.bounds)
     np.testing.assert_array_equal(fit.relevance, wanted.relevance)
+
+
+@pytest.mark.parametrize("way", [-1.0, 1.0])
+def test_an_extrapolated_state_is_a_state(factor_data, way):
+    """Steps that hardly shrink lead far: relevances stay between 0 and 1, and none is removed; the covariance is one;
+    the rates go a factor of e^5 beyond the second step, and no further."""
+    _, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    p = state.loading_mean.shape[1]
+    change = way * np.linspace(-0.1, 0.1, p)
+
+    def moved(by):
+        return replace(
+            state,
+            relevance=0.5 + by * change,
+            weighted_loading_cov=np.diag(1 + 0.06 * by * np.array([-1.0, 0.0, 1.0])),
+            slab_rate=float(np.exp(way * 0.5 * by)),
+            noise_variance=float(np.exp(-way * 0.5 * by)),
+        )
+
+    second = moved(1.95)
+    found = extrapolate(moved(0.0), moved(1.0), second)
+    np.testing.assert_allclose(found.relevance, np.clip(0.5 + 20 * change, 0.01 * second.relevance, 1.0), rtol=1e-9)
+    assert np.linalg.eigvalsh(found.weighted_loading_cov)[0] > 0
+    np.testing.assert_array_equal(found.weighted_loading_cov, second.weighted_loading_cov)
+    for name, sign in (("slab_rate", way), ("noise_variance", -way)):
+        assert np.log(getattr(found, name) / getattr(second, name)) == pytest.approx(5 * sign)
+
+
+def test_three_states_on_a_line_are_prolonged(factor_data):
+    """Steps that shrink by a constant factor end where their sum ends: the extrapolation finds that point at once."""
+    _, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    d, p = state.loading_mean.shape
+    rng = np.random.default_rng(1)
+    change = {
+        "relevance": rng.uniform(-0.05, 0.05, p),
+        "loading_mean": 0.1 * rng.standard_normal((d, p)),
+        "weighted_loading_cov": 0.1 * np.eye(d),
+    }
+    middle = replace(state, relevance=np.full(p, 0.5), weighted_loading_cov=2.0 * np.eye(d))
+    for factor in (0.2, 0.5, 0.8):
+        states = [
+            replace(middle, **{name: getattr(middle, name) + way * step for name, step in change.items()})
+            for way in (0.0, 1.0, 1.0 + factor)
+        ]
+        found = extrapolate(*states)
+        for name, step in change.items():
+            np.testing.assert_allclose(getattr(found, name), getattr(middle, name) + step / (1 - factor), rtol=1e-9)
+        assert found.slab_rate == pytest.approx(state.slab_rate)
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 4, 5, 6, 7, 200])
+def test_iterations_are_steps_and_none_is_forgotten(factor_data, monkeypatch, accelerate, max_iter):
+    """The extrapolated ones count, and those before the start; an allowance is used up, and not exceeded."""
+    matrix, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    start, steps = em_step(matrix, [state])[0], [1]
+
+    def counted(*arguments):
+        steps.append(1)
+        return em_step(*arguments)
+
+    monkeypatch.setattr(em, "em_step", counted)
+    given = {"n_done": 1, "bounds": [start.bound], "max_iter": max_iter, "tol": 1e-7}
+    fit = relaxed_em(matrix, start, **given, accelerate=accelerate)
+    assert fit.n_iter == len(steps)
+    assert fit.converged or fit.n_iter == max_iter
+    assert (np.diff(fit.bounds) >= 0).all()
+    assert len(fit.bounds) <= fit.n_iter
+
+
+def test_progress_tells_of_every_iteration(factor_data):
+    """Those of the grid, with the best bound of its starts; then those of the one that goes on."""
+    X, told = data_of(factor_data, 100, 25, 3), []
+    with listening(lambda event: told.append((event.step, event.done))):
+        fit = relaxed_vem(X, 3, tol=1e-7, short_iterations=4, accelerate=False)
+    steps = [done for stage, done in told if stage == "start grid"]
+    later = [done for stage, done in told if stage == "variational EM"]
+    assert steps == [1, 2, 3, 4]
+    assert later == list(range(5, fit.n_iter + 1))
+
+
+def test_the_grid_is_a_decade_on_either_side_of_the_noise():
+    grid = check_slab_rate("grid")
+    np.testing.assert_allclose(np.log10(grid), [-1, 0, 1])
+    np.testing.assert_allclose(start_rates(grid, "noise", 0.25, 3.0), [0.2, 2, 20])
+    np.testing.assert_allclose(start_rates((0.5, 2.0), "data", 0.25, 3.0), [1.5, 6])
+    np.testing.assert_allclose(start_rates((2.0,), "absolute", 0.25, 3.0), [2.0])
+
+
+def test_starts_are_positive_numbers_or_sequences_of_them():
+    for given, wanted in ((2, (2.0,)), (np.float32(0.5), (0.5,)), ((1, 2.5), (1.0, 2.5)), (np.array([3.0]), (3.0,))):
+        assert check_slab_rate(given) == wanted
+    for wrong in (True, (True,), 0, -1.0, (), np.empty(0), (1.0, 0.0), np.nan, np.inf, None, "auto", "1"):
+        with pytest.raises(ValueError, match="slab_rate must be"):
+            check_slab_rate(wrong)
+
+
+def test_starts_are_within_a_million_of_what_is_usual():
+    """Of the noise, or of the data; and never farther from the data than that."""
+    for unit, usual in (("noise", 1.0), ("data", 1.0), ("absolute", 3.0)):
+        for factor in (1e-6, 1e6):
+            assert len(start_rates((factor * usual,), unit, 0.25, 3.0)) == 1
+        for factor in (0.99e-6, 1.01e6, 1e-12):
+            with pytest.raises(ValueError, match=r"slab_rate must be within a factor of 1e6 of"):
+                start_rates((factor * usual,), unit, 0.25, 3.0)
+    assert start_rates((0.1, 1.0, 10.0), "noise", 1e-20, 3.0) == [3e6]  # all the same: tried once
+    assert start_rates((0.1, 1.0, 10.0), "noise", 1e20, 3.0) == [3e-6]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_runs_that_all_collapse_the_best_is_kept(seed):
+    """And one that does not collapse is kept before them, whatever their bounds."""
+    X = np.random.default_rng(seed).standard_normal((40, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = {rate: relaxed_vem(X, 2, slab_rate=rate) for rate in (0.3, 1.0, 10.0)}
+        collapsed = relaxed_vem(X, 2, slab_rate=(0.3, 10.0))
+        survivor = relaxed_vem(X, 2, slab_rate=(0.3, 1.0, 10.0))
+    assert [fit.collapsed for fit in alone.values()] == [True, False, True]
+    assert collapsed.collapsed
+    assert collapsed.bounds[-1] == pytest.approx(max(alone[0.3].bounds[-1], alone[10.0].bounds[-1]), rel=1e-12)
+    assert not survivor.collapsed
+    assert survivor.bounds[-1] == pytest.approx(alone[1.0].bounds[-1], rel=1e-12)
+    assert survivor.bounds[-1] < collapsed.bounds[-1]

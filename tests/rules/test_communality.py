@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse, stats
 
 from gsppca.data import as_matrix
+from gsppca.rules import communality
 from gsppca.rules.communality import leave_one_out_r2
 
 
@@ -78,6 +79,21 @@ def test_few_axes_are_enough_when_the_factors_stand_out(monkeypatch):
     monkeypatch.setattr("gsppca.rules.communality.EXACT_ORDER", 50)
     few = leave_one_out_r2(as_matrix(X), 2)
     assert 0 < np.abs(few - exact).max() < 2e-3
+
+
+@pytest.mark.parametrize(("n", "p", "d", "wanted"), [(513, 520, 3, 512), (514, 520, 3, 26), (700, 513, 7, 34)])
+def test_all_axes_are_used_up_to_the_limit_and_few_beyond(monkeypatch, n, p, d, wanted):
+    """As the docstring says: all, if the smaller side is at most 512, else 2 d + 20."""
+    asked = []
+    original = communality.leading_spectrum
+
+    def noted(matrix, count):
+        asked.append(count)
+        return original(matrix, min(count, 30))
+
+    monkeypatch.setattr(communality, "leading_spectrum", noted)
+    leave_one_out_r2(as_matrix(np.random.default_rng(0).standard_normal((n, p))), d)
+    assert asked == [wanted]
 
 
 @pytest.mark.parametrize("law", ["normal", "skew"])

@@ -20,6 +20,11 @@ def test_folds_do_not_depend_on_sign_or_order(n):
     scores, squares = rng.standard_normal(n), rng.random(n)
     expected = partition(deal_rows(scores, squares, 5))
     assert partition(deal_rows(-scores, squares, 5)) == expected
+    np.testing.assert_array_equal(deal_rows(-scores, squares, 5), deal_rows(scores, squares, 5))  # numbers, too
+    for unit in (1e-3, 1e3):
+        np.testing.assert_array_equal(deal_rows(unit * scores, squares, 5), deal_rows(scores, squares, 5))
+        np.testing.assert_array_equal(deal_rows(-unit * scores, squares, 5), deal_rows(scores, squares, 5))
+    assert deal_rows(scores, squares, n)[np.argmin(scores * np.sign(np.sum(scores**3)))] == 0
     rows = rng.permutation(n)
     assert partition(deal_rows(scores[rows], squares[rows], 5), rows) == expected
 

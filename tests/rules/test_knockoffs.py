@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -133,6 +135,13 @@ def test_threshold_and_e_bh_are_their_definitions(seed):
     for fdr in (0.07, 0.13, 0.31, 0.77):
         assert knockoff_threshold(w, fdr) == literal_threshold(w, fdr)
         np.testing.assert_array_equal(e_bh(e, fdr), literal_e_bh(e, fdr))
+
+
+def test_few_variables_are_selected_by_the_definition_too():
+    """One variable at a level below 1 never passes; all signs and orders of up to three, one by one."""
+    for w in itertools.chain.from_iterable(itertools.product((-3, -2, -1, 0, 1, 2, 3), repeat=k) for k in (1, 2, 3)):
+        for fdr in (0.3, 0.6, 0.99):
+            assert knockoff_threshold(np.array(w), fdr) == literal_threshold(np.array(w), fdr), (w, fdr)
 
 
 @pytest.mark.parametrize("count", [10, 20, 30, 70])

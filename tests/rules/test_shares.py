@@ -75,8 +75,10 @@ def test_components_predict_what_regressions_on_their_scores_do(data, standardis
         train, test = fold != number, fold == number
         axes = np.linalg.eigh(Z[train][:, chosen].T @ Z[train][:, chosen])[1][:, ::-1][:, :2]
         own = Z[:, chosen] @ axes
-        errors += np.sum((Z[test] - own[test] @ np.linalg.lstsq(own[train], Z[train])[0]) ** 2)
-        score_errors += np.sum((scores[test] - own[test] @ np.linalg.lstsq(own[train], scores[train])[0]) ** 2, axis=0)
+        errors += np.sum((Z[test] - own[test] @ np.linalg.lstsq(own[train], Z[train], rcond=None)[0]) ** 2)
+        score_errors += np.sum(
+            (scores[test] - own[test] @ np.linalg.lstsq(own[train], scores[train], rcond=None)[0]) ** 2, axis=0
+        )
     found = describe_core(as_matrix(X), chosen, scores, fold, standardise=standardise)
     assert found.variance_share == pytest.approx(1 - errors / np.sum(Z**2))
     np.testing.assert_allclose(found.component_shares, 1 - score_errors / np.sum(scores**2, axis=0), atol=1e-10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,21 @@ def test_a_long_tail_gets_its_core():
     loading = np.where(np.arange(400) < 60, 1.5, 0.1)
     assert decide(*sparse_truth(1000, 1000, 400, 3, loading), d=3)
     assert not decide(*sparse_truth(1000, 1000, 400, 3, 0.8), d=3)
+
+
+def test_the_switch_is_where_it_is_said_to_be():
+    """More than half of all; or ten times the core, and a typical related variable, not one of the core, is faint."""
+
+    def decided(n_relevant, size, related, p=100):
+        fit = SimpleNamespace(core=np.arange(size), size=size, predicted=np.full(p, 0.9))
+        fit.predicted[size:n_relevant] = related
+        return prefers_core(fit, np.arange(p) < n_relevant)
+
+    assert not decided(50, 40, 0.1)
+    assert decided(51, 40, 0.9)
+    assert not decided(19, 2, 0.1)
+    assert decided(20, 2, 0.1)
+    assert not decided(20, 2, 0.3)
+    assert not decided(20, 2, 0.2)
+    assert decided(10, 1, [0.1] * 5 + [0.3] * 4)
+    assert not decided(10, 1, [0.1] * 4 + [0.3] * 5)

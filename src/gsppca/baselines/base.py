@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gsppca._masked import unmasked
 from gsppca.baselines.linalg import (
     BoolArray,
     FloatArray,
@@ -116,7 +117,7 @@ class Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         self : object
             The fitted competitor.
         """
-        values: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        values: FloatArray = validate_data(self, unmasked(X), dtype=np.float64, ensure_min_samples=2)
         n_samples, n_features = values.shape
         most = f"It is at most n_samples = {n_samples} and n_features = {n_features}. Choose fewer or give more data."
         check_count("n_components", self.n_components, 1, min(n_samples, n_features), most)
@@ -164,7 +165,7 @@ class Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             Scores.
         """
         check_is_fitted(self)
-        values: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        values: FloatArray = validate_data(self, unmasked(X), dtype=np.float64, reset=False)
         scores: FloatArray = (values - self.mean_) @ self.components_.T
         return scores
 
@@ -182,7 +183,7 @@ class Baseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             mean_ + scores (V V')^+ V, with V = components_.
         """
         check_is_fitted(self)
-        scores = np.asarray(X, dtype=np.float64)
+        scores = np.asarray(unmasked(X), dtype=np.float64)
         original: FloatArray = self.mean_ + scores @ np.linalg.pinv(self.components_).T
         return original
 

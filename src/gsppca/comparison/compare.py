@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
+from gsppca._masked import unmasked
 from gsppca._typing import FloatArray, IntArray
 from gsppca.checks import check_choice, check_count
 from gsppca.comparison.judge import FAILED, Compared, Fit, Judge
@@ -162,7 +163,7 @@ def _dense(X: Any, scale: bool) -> FloatArray:
                 "numbers. Compare on fewer columns or rows."
             )
         X = X.toarray()
-    data: FloatArray = np.asarray(X, dtype=np.float64)
+    data: FloatArray = np.asarray(unmasked(X), dtype=np.float64)
     check_finite(data)
     if not scale:
         return data

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from gsppca._masked import unmasked
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.checks import check_count, check_number
 from gsppca.progress import tell
@@ -110,7 +111,7 @@ def stability(
     """
     check_count("n_splits", n_splits, 2, advice="Fifty are usual.")
     fraction = check_number("fraction", fraction, 0, 1, open_low=True)
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = unmasked(X if hasattr(X, "shape") else np.asarray(X))
     n = _num_samples(X)
     size = max(2, int(fraction * n))
     if size >= n:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
+from gsppca._masked import unmasked
 from gsppca._typing import FloatArray, IntArray
-from gsppca.data.entries import first_bad_entry, stored_values, unmasked
+from gsppca.data.entries import aligned, first_bad_entry, stored_values
 from gsppca.data.memory import as_floats
 from gsppca.progress import tell
 
@@ -136,7 +137,7 @@ def ready(raw: Any, number: int, shape: tuple[int, int]) -> Any:
         )
     if issparse(raw):
         return as_floats(raw if raw.format in ("csr", "csc") else raw.tocsr())
-    return as_floats(np.asarray(unmasked(raw)))
+    return as_floats(aligned(np.asarray(unmasked(raw))))
 
 
 def refuse_not_finite(block: Any, first: int) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, ColumnView, without_rounding
 from gsppca.data.blocks import Combine, ready, refuse_not_finite
+from gsppca.data.entries import aligned
 from gsppca.data.memory import in_memory
 
 FEW_BLOCKS = 8  # for which all pairs of blocks may be multiplied
@@ -110,11 +111,11 @@ class BlockTask:
         part = in_memory(
             block,
             index=self.index,
-            mean=self.mean,
-            column_scale=self.column_scale,
+            mean=aligned(self.mean),
+            column_scale=aligned(self.column_scale),
             column_squares=self.mean_squares * height,
         )
-        return self.function(part, slice(first, first + height), *self.arguments)
+        return self.function(part, slice(first, first + height), *map(aligned, self.arguments))
 
 
 def _gram_product(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:

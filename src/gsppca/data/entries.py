@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from gsppca._masked import unmasked
+
 ROW_BLOCK = 1024
-
-
-def unmasked(X: Any) -> Any:
-    """Return a masked array as a plain one, in which the masked entries are NaN; everything else as it is."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    if not np.ma.is_masked(X):
-        return X.data
-    values: Any = X if X.dtype.kind == "f" else X.astype(np.float64)
-    return values.filled(np.nan)
 
 
 def native(X: Any) -> Any:
@@ -26,6 +18,14 @@ def native(X: Any) -> Any:
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf" or dtype.isnative:
         return X
     return X.astype(dtype.newbyteorder("="))
+
+
+def aligned(X: Any) -> Any:
+    """Return an array whose numbers do not begin in the middle of a word, as they may when another process sent them.
+
+    BLAS does not take such arrays, and the loops that numpy has in its place round differently.
+    """
+    return np.require(X, requirements="A") if isinstance(X, np.ndarray) else X
 
 
 def stored_values(X: Any) -> Any:

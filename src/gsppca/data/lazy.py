@@ -32,6 +32,7 @@ from gsppca.data.blocks import (
     out_of_memory,
     refuse_not_finite,
 )
+from gsppca.data.entries import aligned
 
 FAN_IN = 8
 
@@ -108,7 +109,7 @@ class LazyBlocks(Blocks):
     def _compute(self, value: Any) -> Any:
         try:
             with one_blas_thread():
-                return _dask().compute(value)[0]
+                return aligned(_dask().compute(value)[0])
         except (BlockError, NotFiniteError):
             raise
         except Exception as error:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from gsppca._masked import unmasked
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.dense import DenseMatrix
-from gsppca.data.entries import native, unmasked
+from gsppca.data.entries import native
 from gsppca.data.sparse import SparseMatrix
 
 

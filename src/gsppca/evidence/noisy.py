@@ -109,7 +109,7 @@ def _plan(
                 return counts, in_logs
             centres, halves = intervals(lowest[open_], highest[open_], np.full(len(open_), logs))
             y = centres[:, None] + halves[:, None] * np.cos(np.pi * (np.arange(count) + 0.5) / count)
-            squared = np.exp(y) if logs else np.maximum(y, 0.0)
+            squared = np.exp(y) if logs else y
             fine = np.ones(len(open_), dtype=bool)
             for shift in PROBED_RATES:
                 rates = log_rates[open_, None] + shift

@@ -76,8 +76,8 @@ def _texts(array: Any, length: int) -> list[str] | None:
 
 def _read_market(path: Path) -> Table:
     """Read a sparse or dense matrix; names from the files that 10x Genomics puts beside it."""
-    matrix: Any = scipy.io.mmread(path, spmatrix=False)
-    data: Any = matrix.tocsr() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
+    matrix: Any = scipy.io.mmread(path)  # an array or a matrix of scipy, by its version
+    data: Any = scipy.sparse.csr_array(matrix) if scipy.sparse.issparse(matrix) else np.asarray(matrix)
     features = _beside(path, ("features.tsv", "genes.tsv"), column=1)
     samples = _beside(path, ("barcodes.tsv",), column=0)
     notes: tuple[str, ...] = ()

@@ -154,7 +154,7 @@ class Fastcan(Ranked):
 
     def order(self, X: FloatArray) -> Any:
         """The package's own."""
-        fastcan: Any = optional_import("fastcan", "the peer fastcan", "experiments")
+        fastcan: Any = optional_import("fastcan", "the peer fastcan", "real-data")
         left, values = np.linalg.svd(X, full_matrices=False)[:2]
         d = self.n_components
         most = min(self.size, X.shape[1], max(len(X) - d - 1, 1))
@@ -166,7 +166,7 @@ class CUR(Ranked):
 
     def order(self, X: FloatArray) -> Any:
         """The package's own."""
-        selection: Any = optional_import("skmatter.feature_selection", "the peer CUR", "experiments", "skmatter")
+        selection: Any = optional_import("skmatter.feature_selection", "the peer CUR", "real-data", "skmatter")
         return selection.CUR(n_to_select=min(self.size, *X.shape)).fit(X).selected_idx_
 
 
@@ -175,7 +175,7 @@ class FPS(Ranked):
 
     def order(self, X: FloatArray) -> Any:
         """The package's own."""
-        selection: Any = optional_import("skmatter.feature_selection", "the peer FPS", "experiments", "skmatter")
+        selection: Any = optional_import("skmatter.feature_selection", "the peer FPS", "real-data", "skmatter")
         return selection.FPS(n_to_select=min(self.size, X.shape[1])).fit(X).selected_idx_
 
 

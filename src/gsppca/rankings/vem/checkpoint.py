@@ -171,7 +171,9 @@ def _unpacked(arrays: dict[str, Any], number: int, n_features: int) -> Run:
     fields: dict[str, Any] = {
         name: _floats(arrays, f"{number}_{name}", shapes.get(name, (n_features,))) for name in STATE
     }
-    if min(numbers) <= 0 or n_iter < 0 or converged not in (0, 1):
+    u, variances = fields["relevance"], np.diagonal(fields["weighted_loading_cov"])
+    fine = min(numbers) > 0 and n_iter >= 0 and converged in (0, 1)
+    if not (fine and ((u >= 0) & (u <= 1)).all() and (variances >= 0).all()):
         raise ValueError(f"the numbers of run {number} are out of range")
     state = RelaxedState(**fields, **dict(zip(NUMBERS, numbers, strict=True)))
     bounds = _floats(arrays, f"{number}_bounds", (None,)).tolist()

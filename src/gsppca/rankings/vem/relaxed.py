@@ -11,7 +11,7 @@ import numpy as np
 from gsppca._typing import FloatArray
 from gsppca.data.base import Matrix
 from gsppca.rankings.vem.em import Progress, Run, Step, em_step, relaxed_em
-from gsppca.rankings.vem.start import SHORT_RUN, start_state
+from gsppca.rankings.vem.start import start_state
 from gsppca.results import RelaxedFit, RelaxedState
 
 TOGETHER = 8  # arrays of the size of the loadings that every start needs at once
@@ -25,11 +25,11 @@ def fit_relaxed(
     *,
     max_iter: int,
     tol: float,
-    accelerate: bool = True,
-    noise_first: bool = False,
-    short_iterations: int = SHORT_RUN,
-    progress: Progress | None = None,
-    save: Callable[[list[Run]], None] | None = None,
+    accelerate: bool,
+    noise_first: bool,
+    short_iterations: int,
+    progress: Progress | None,
+    save: Callable[[list[Run]], None] | None,
 ) -> RelaxedFit:
     """Run the variational EM from the best of some slab rates.
 
@@ -88,10 +88,10 @@ def finish_runs(
     *,
     max_iter: int,
     tol: float,
-    accelerate: bool = True,
-    noise_first: bool = False,
-    progress: Progress | None = None,
-    save: Callable[[list[Run]], None] | None = None,
+    accelerate: bool,
+    noise_first: bool,
+    progress: Progress | None,
+    save: Callable[[list[Run]], None] | None,
 ) -> RelaxedFit:
     """Go on with the first run that does not collapse; parameters as in `fit_relaxed`."""
     runs, fits = list(runs), []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gsppca._typing import FloatArray
-from gsppca.checks import check_choice, check_number, is_number
+from gsppca.checks import check_choice, check_number
 from gsppca.results import RelaxedState, Spectrum
 
 GRID = (0.1, 1.0, 10.0)  # section 2.7 of the paper, in units of the noise by default
@@ -51,8 +51,6 @@ def check_slab_rate(slab_rate: Any) -> tuple[float, ...]:
     if isinstance(slab_rate, str):
         check_choice("slab_rate", slab_rate, ("grid",), "one or more positive numbers")
         return GRID
-    if is_number(slab_rate) or isinstance(slab_rate, bool):
-        slab_rate = (slab_rate,)
     rates = slab_rate if isinstance(slab_rate, Sequence | np.ndarray) and len(slab_rate) else (slab_rate,)
     advice = "Several starts are a sequence, such as (0.1, 1, 10)."
     return tuple(check_number("slab_rate", rate, 0, open_low=True, advice=advice, otherwise="'grid'") for rate in rates)
