@@ -79,7 +79,8 @@ class ColumnView(Matrix):
         matrix, kept, scale = self.origin
         if kept is not None:
             return matrix.gram[np.ix_(kept, kept)]
-        return matrix.gram * scale * np.reshape(scale, (-1, 1))
+        assert scale is not None
+        return matrix.gram * scale * scale[:, None]
 
     @property
     def gram_is_known(self) -> bool:

@@ -106,10 +106,12 @@ class _ColumnSums:
             return self._of_sparse(block)
         height = max(1, BLOCK_BYTES // (8 * block.shape[1]))
         parts = (block[start : start + height] for start in range(0, block.shape[0], height))
-        total = 0.0
+        total: FloatArray = np.zeros(())
         for part in parts:
-            total += np.array([one.sum(axis=0) for one in self.function(part.astype(np.float64), *self.parameters)])
-        return np.asarray(total)
+            total = total + np.array(
+                [one.sum(axis=0) for one in self.function(part.astype(np.float64), *self.parameters)]
+            )
+        return total
 
     def _of_sparse(self, block: Any) -> FloatArray:
         """Stored entries one by one, some of them at a time; all zeros of a column at once."""
