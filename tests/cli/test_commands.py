@@ -401,15 +401,14 @@ def test_every_method_can_be_compared(numbers):
     assert jaccard(common[1].support, common[0].support) == common[1].overlap
 
 
-def test_the_share_is_the_same_by_either_system(numbers, monkeypatch):
-    from gsppca.comparison import judge
-    from gsppca.experiments.held_out import HeldOut, standardised
+def test_variables_that_are_unlike_each_other_are_not_useless():
+    """Ledoit & Wolf's shrinkage is near 1 for three variables of wine that hardly correlate, and their share near 0."""
+    from sklearn.datasets import load_wine
 
-    held_out = HeldOut(standardised(numbers[0]), np.arange(30), np.arange(30, 60))
-    chosen = np.arange(12)
-    usual = judge.weighted_share(held_out, chosen)
-    monkeypatch.setattr(judge, "WIDE", 0)
-    assert judge.weighted_share(held_out, chosen) == pytest.approx(usual, rel=1e-9)
+    compared = compare_methods(load_wine().data, size=3, methods=["gsppca-joint"], n_random=5, random_state=0)
+    share = {one.method: one.share for one in compared if one.at == "common"}
+    assert share["gsppca-joint"] > 0.5
+    assert share["gsppca-joint"] > share["random"]
 
 
 def test_redundancy_is_the_mean_absolute_correlation(numbers):

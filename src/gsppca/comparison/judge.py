@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.comparison.stability import StabilityResult
 
-if TYPE_CHECKING:
-    from gsppca.experiments.held_out import HeldOut
-
 RANDOM, EVERYTHING = "random", "all"  # rows beside the methods
-WIDE = 2000  # selected variables beyond which the regression is solved among the samples
 MOST_PAIRED = 1000  # selected variables whose correlations are averaged
-LEAST_SHRINKAGE = 0.1  # as in `gsppca.experiments.held_out`
+# Of the covariance, in the regression. That of Ledoit & Wolf, for which the experiments have a column too, comes near 1
+# where few variables are chosen because they are unlike each other: it would call them useless.
+SHRINKAGE = 0.1
 FAILED = "failed: "
 
 
@@ -101,7 +98,7 @@ class Judge:
     def share(self, supports: Sequence[BoolArray]) -> float:
         """Mean held-out share of what was selected on each half."""
         pairs = zip(self.judges, supports, strict=True)
-        shares = [weighted_share(judge, np.flatnonzero(support[self.varying])) for judge, support in pairs]
+        shares = [judge.share(np.flatnonzero(support[self.varying]), SHRINKAGE).weighted for judge, support in pairs]
         return float(np.mean(shares)) if shares else math.nan
 
     def redundancy(self, support: BoolArray) -> float:
@@ -154,24 +151,6 @@ class Judge:
             Compared(EVERYTHING, at, everything, share, math.nan, self.redundancy(everything), overlap, math.nan)
         )
         return found
-
-
-def weighted_share(held_out: HeldOut, chosen: IntArray) -> float:
-    """Held-out share, components weighted by their variance; of very many variables by a system among the samples."""
-    if len(chosen) <= WIDE:
-        return held_out.share(chosen).weighted
-    X = held_out.train[:, chosen]
-    n, p = X.shape
-    gram = X @ X.T / n  # of the same non-zero eigenvalues as the covariance
-    square, trace = float(np.vdot(gram, gram)), float(gram.trace())
-    error = float(np.sum((n * gram.diagonal()) ** 2)) / n**2 - square / n
-    spread = square - trace**2 / p
-    shrinkage = max(LEAST_SHRINKAGE, min(error / spread, 1.0) if spread > 0 else 0.0)
-    # ((1 - l) X'X / n + l I)^-1 X' = X' ((1 - l) XX' / n + l I)^-1
-    system = (1 - shrinkage) * gram + shrinkage * np.eye(n)
-    weights = np.linalg.solve(system, (1 - shrinkage) / n * held_out.train_scores)
-    errors = np.sum((held_out.test_scores - held_out.test[:, chosen] @ (X.T @ weights)) ** 2)
-    return float(1 - errors / np.sum(held_out.test_scores**2))
 
 
 def jaccard(one: BoolArray, other: BoolArray) -> float:
