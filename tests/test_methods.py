@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -288,3 +289,15 @@ def test_nan_is_refused_with_the_option_named(gaps):
         GSPPCA(10, missing="impute").fit(gaps)
     with pytest.raises(ValueError, match="missing='impute' needs a dense array"):
         GSPPCA(2, missing="impute").fit(sparse.csr_array(np.random.default_rng(0).poisson(0.7, (20, 10)) * 1.0))
+
+
+def test_some_of_the_relevant_variables_have_the_leading_components_only():
+    from sklearn.datasets import load_digits
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = GSPPCA().fit(load_digits().data)
+    assert "of 64 variables are relevant" in str(caught[0].message)  # of all, not of the 61 that vary
+    assert model.n_latent_ > 10
+    assert model.choose(30).n_components_ == model.n_components_ == 10
+    assert model.choose(int(model.relevant_.sum())).n_components_ == model.n_latent_

@@ -101,8 +101,8 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VariableSelectio
     n_latent_ : int
         Dimension d of the latent space in the ranking and the evidence: `n_components`, or what "auto" found.
     n_components_ : int
-        Number of components: `n_latent_`; of a core, with ``n_components="auto"``, the leading ones that it predicts,
-        at most 10; fewer if fewer variables than that are selected.
+        Number of components: `n_latent_`; of a core or a smaller number of variables than are relevant, with
+        ``n_components="auto"``, the leading ones, at most 10; fewer if fewer variables than that are selected.
     explained_variance_ : ndarray of shape (n_components_,)
         Variance of each component (with n - 1, as in scikit-learn).
     explained_variance_ratio_ : ndarray of shape (n_components_,)

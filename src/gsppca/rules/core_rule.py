@@ -55,7 +55,7 @@ class Automatic(Parameters):
 
     def select(self, found: Found, frame: Frame, rng: np.random.Generator) -> Chosen:
         """Select the relevant variables or their core."""
-        n_relevant, p = int(found.relevant.sum()), len(found.relevant)
+        n_relevant, p = int(found.relevant.sum()), len(frame.varying)
         if found.core is None or not found.supported or not prefers_core(found.core, found.relevant):
             return Relevant().select(found, frame, rng)
         chosen = Core().select(found, frame, rng)

@@ -58,21 +58,25 @@ class Size(Parameters):
 
 
 def cut(found: Found, size: int) -> Chosen:
-    """Select the first variables of the nested order."""
+    """Select the first variables of the nested order.
+
+    Of some of the relevant variables only the leading components are taken, as of a core: the others say little of
+    those left out.
+    """
     support = np.zeros(len(found.order), dtype=bool)
     support[found.order[:size]] = True
-    return Chosen(support, "size", found.supported, unsupported(found) if size > 1 else ())
+    n_components = found.core_components if size < int(found.relevant.sum()) else None
+    cautions = unsupported(found) if size > 1 else ()
+    return Chosen(support, "size", found.supported, cautions, n_components=n_components)
 
 
 def unsupported(found: Found) -> tuple[Caution, ...]:
     """Say when the relevant variables do not beat the empty model."""
     if found.supported or any(caution.kind == "no structure" for caution in found.cautions):
         return ()
-    return (
-        Caution(
-            "no structure",
-            "No statistically supported structure was found: no set of variables beats the empty model, in which "
-            f"every variable is noise. The best set found has {int(found.relevant.sum())} variables; supported_ is "
-            "False.",
-        ),
+    count = int(found.relevant.sum())
+    message = (
+        "No statistically supported structure was found: no set of variables beats the empty model, in which every "
+        f"variable is noise. The best set found has {count} variable{'s' * (count != 1)}; supported_ is False."
     )
+    return (Caution("no structure", message),)
