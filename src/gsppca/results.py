@@ -244,6 +244,11 @@ class Found:
     relaxed: RelaxedFit | None = None
     cautions: tuple[Caution, ...] = ()
 
+    def components_at(self, size: int) -> int:
+        """How many components a number of variables has: of some of the relevant ones the leading ones, as a core."""
+        is_part = size < int(self.relevant.sum())
+        return self.core_components if is_part and self.core_components is not None else self.n_components
+
 
 @dataclass(frozen=True)
 class Chosen:

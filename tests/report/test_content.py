@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_explained_variance_is_that_of_pca_on_the_support(monkeypatch, factor_da
         monkeypatch.setattr(explained_module, "LARGEST_GRAM", 0)
     X, _ = factor_data(3, n=n, p=p)
     order = np.random.default_rng(0).permutation(p)
-    sizes, ratios = explained_along(as_matrix(container(X)), order, 3, chosen=[7])
+    sizes, ratios = explained_along(as_matrix(container(X)), order, lambda _: 3, chosen=[7])
     assert {1, 7, p} <= set(sizes)
     for size, ratio in zip(sizes, ratios, strict=True):
         support = np.zeros(p, dtype=bool)
@@ -175,7 +176,7 @@ def test_verdicts(factor_data):
     few = GSPPCA(3, n_features_to_select=2).fit(X)
     said = " ".join(cautions(collect(few), few))
     assert "17 constant columns took no part" in said
-    assert "Fewer variables (2) than latent dimensions (3)" in said
+    assert "as many components as selected variables" in said
 
 
 @pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
@@ -275,3 +276,22 @@ def test_near_copies_without_the_data_and_of_too_many_variables(with_copies, mon
     monkeypatch.undo()
     monkeypatch.setattr(copies_module, "MOST_CORRELATIONS", 19)
     assert collect(model).copies.among == "the first variable"
+
+
+def test_the_page_has_the_components_of_the_model_at_every_size():
+    """A core has its leading components, and so has any other part of the relevant variables."""
+    from sklearn.datasets import load_digits
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GSPPCA().fit(load_digits().data)
+        content = collect(model)
+    at = int(np.searchsorted(content.explained_sizes, model.n_selected_))
+    np.testing.assert_allclose(content.explained[at], model.explained_variance_ratio_.sum(), rtol=1e-6)
+    n_relevant = int(model.relevant_.sum())
+    for one in content.sized:
+        assert len(one.ratios) == model.choose(one.size).n_components_
+    at = int(np.searchsorted(content.explained_sizes, n_relevant))
+    ratio = model.choose(n_relevant).explained_variance_ratio_.sum()
+    np.testing.assert_allclose(content.explained[at], ratio, rtol=1e-6)
+    assert not any("as many components" in one for one in cautions(content, model))

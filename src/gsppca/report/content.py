@@ -134,7 +134,7 @@ def collect(
     frame = _frame(model, X)
     view = overview(model, feature_names)
     # Constant columns stand at the end of the ranking; the path counts the others.
-    order = model._fitted.found.order
+    order, components_at = model._fitted.found.order, model._fitted.found.components_at
     ranked = np.argsort(model.ranking_)
     columns, constant = ranked[: len(order)], np.sort(ranked[len(order) :])
     size = view.n_selected
@@ -147,11 +147,11 @@ def collect(
         check_aligned("sample_names", sample_names, frame.data.n_samples)
         check_aligned("labels", labels, frame.data.n_samples)
         chosen = [button.size for button in buttons]
-        sizes, explained = explained_along(frame.data, order, model.n_latent_, sorted({*chosen, size} - {0}))
+        sizes, explained = explained_along(frame.data, order, components_at, sorted({*chosen, size} - {0}))
         if components is not None and len(components):
             scores = scores_to_draw(_project(frame, components, model.support_), sample_names, labels)
             others = [k for k in chosen if k != size or not view.is_cut]
-            found = [model_at(frame, order, k, model.n_latent_, scores.rows) for k in others]
+            found = [model_at(frame, order, k, components_at(k), scores.rows) for k in others]
             sized = [one for one in found if one is not None]
     return Content(
         names=[view.names[k] for k in columns],
@@ -231,7 +231,8 @@ def _components(model: VariableSelection, frame: Frame | None) -> tuple[FloatArr
         return np.asarray(model.components_, dtype=float), np.asarray(model.explained_variance_ratio_, dtype=float)
     if frame is None or not model.support_.any():
         return None, None
-    axes = principal_axes(frame.data, model.support_[frame.varying], model.n_latent_)
+    n_axes = model._fitted.chosen.n_components or model.n_latent_
+    axes = principal_axes(frame.data, model.support_[frame.varying], n_axes)
     return frame.widen(axes.components), axes.eigenvalues * frame.data.n_samples / frame.data.total_squares
 
 

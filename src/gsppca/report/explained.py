@@ -7,7 +7,7 @@ variables. It never falls as k grows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
@@ -24,7 +24,7 @@ LARGEST_GRAM = 3000  # its order
 
 
 def explained_along(
-    matrix: Matrix, order: IntArray, n_components: int, chosen: Sequence[int] = ()
+    matrix: Matrix, order: IntArray, components_at: Callable[[int], int], chosen: Sequence[int] = ()
 ) -> tuple[IntArray, FloatArray]:
     """Return sizes, and the explained variance ratio of PCA on that many of the best-ranked variables.
 
@@ -34,8 +34,8 @@ def explained_along(
         The centred data.
     order : ndarray of shape (n_features,)
         The variables, the most relevant first.
-    n_components : int
-        Number of axes; at most as many as there are variables, or samples minus one.
+    components_at : callable
+        Number of axes of a number of variables; at most as many as there are variables, or samples minus one.
     chosen : sequence of int, optional
         Sizes that must be among those computed.
 
@@ -51,11 +51,11 @@ def explained_along(
     small = min(matrix.n_samples, p) <= LARGEST_GRAM
     sizes = spread_sizes(p, ALL_SIZES if p <= ALL_SIZES else SOME_SIZES if small else FEW_SIZES, chosen)
     if not small:
-        values = _by_passes(matrix, order, n_components, sizes)
+        values = _by_passes(matrix, order, components_at, sizes)
     elif p <= matrix.n_samples:
-        values = _by_columns(matrix, order, n_components, sizes)
+        values = _by_columns(matrix, order, components_at, sizes)
     else:
-        values = _by_rows(matrix, order, n_components, sizes)
+        values = _by_rows(matrix, order, components_at, sizes)
     # The sums never fall; rounding must not show.
     return sizes, np.clip(np.maximum.accumulate(values / matrix.total_squares), 0.0, 1.0)
 
@@ -69,30 +69,32 @@ def spread_sizes(largest: int, count: int, chosen: Sequence[int] = ()) -> IntArr
     return np.union1d(sizes, near[(near >= 1) & (near <= largest)])
 
 
-def _by_columns(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:
+def _by_columns(matrix: Matrix, order: IntArray, components_at: Callable[[int], int], sizes: IntArray) -> FloatArray:
     """One Gram matrix of the variables, of which every size is a corner."""
     gram = matrix.gram[np.ix_(order, order)]
-    return np.array([_top_sum(gram[:size, :size], min(n_components, matrix.n_samples - 1)) for size in sizes])
+    return np.array(
+        [_top_sum(gram[:size, :size], min(components_at(size), matrix.n_samples - 1)) for size in sizes.tolist()]
+    )
 
 
-def _by_rows(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:
+def _by_rows(matrix: Matrix, order: IntArray, components_at: Callable[[int], int], sizes: IntArray) -> FloatArray:
     """One Gram matrix of the samples, to which the variables are added along the ranking."""
     n = matrix.n_samples
     gram, done, values = np.zeros((n, n)), 0, []
     for i, size in enumerate(sizes):
         gram += matrix.columns(_mask(order[done:size], matrix.n_features)).outer_gram()
         done = size
-        values.append(_top_sum(gram, min(n_components, size, n - 1)))
+        values.append(_top_sum(gram, min(components_at(int(size)), size, n - 1)))
         tell("explained variance", i + 1, len(sizes))
     return np.array(values)
 
 
-def _by_passes(matrix: Matrix, order: IntArray, n_components: int, sizes: IntArray) -> FloatArray:
+def _by_passes(matrix: Matrix, order: IntArray, components_at: Callable[[int], int], sizes: IntArray) -> FloatArray:
     """Lanczos iterations on the data for every size."""
     values = []
     for i, size in enumerate(sizes):
         part = matrix.columns(_mask(order[:size], matrix.n_features))
-        spectrum = leading_spectrum(part, min(n_components, size, matrix.n_samples - 1))
+        spectrum = leading_spectrum(part, min(components_at(int(size)), size, matrix.n_samples - 1))
         values.append(float(spectrum.eigenvalues.sum()) * matrix.n_samples)
         tell("explained variance", i + 1, len(sizes))
     return np.array(values)

@@ -83,11 +83,8 @@ def cautions(content: Content, model: VariableSelection) -> list[str]:
         found.append(f"There are only {n} samples: expect another selection from other samples.")
     if content.n_constant:
         found.append(f"{count(content.n_constant, 'constant column')} took no part.")
-    if content.n_selected < model.n_latent_:
-        found.append(
-            f"Fewer variables ({content.n_selected}) than latent dimensions ({model.n_latent_}) are selected: there "
-            "are as many components as variables, and they hold all of their variance."
-        )
+    if 0 < content.n_selected <= content.n_components:
+        found.append("There are as many components as selected variables: they hold all of the variance of these.")
     return found
 
 

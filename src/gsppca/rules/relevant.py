@@ -58,16 +58,11 @@ class Size(Parameters):
 
 
 def cut(found: Found, size: int) -> Chosen:
-    """Select the first variables of the nested order.
-
-    Of some of the relevant variables only the leading components are taken, as of a core: the others say little of
-    those left out.
-    """
+    """Select the first variables of the nested order."""
     support = np.zeros(len(found.order), dtype=bool)
     support[found.order[:size]] = True
-    n_components = found.core_components if size < int(found.relevant.sum()) else None
     cautions = unsupported(found) if size > 1 else ()
-    return Chosen(support, "size", found.supported, cautions, n_components=n_components)
+    return Chosen(support, "size", found.supported, cautions, n_components=found.components_at(size))
 
 
 def unsupported(found: Found) -> tuple[Caution, ...]:
