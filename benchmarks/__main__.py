@@ -17,10 +17,25 @@ from benchmarks import (
     recovery,
     scale,
     scaling,
+    speed,
     tolerance,
 )
 
-MODULES = (fit, path, scaling, memory, tolerance, recovery, calibration, discoveries, noise, missing, dimension, scale)
+MODULES = (
+    speed,
+    fit,
+    path,
+    scaling,
+    memory,
+    tolerance,
+    recovery,
+    calibration,
+    discoveries,
+    noise,
+    missing,
+    dimension,
+    scale,
+)
 ALL = {module.__name__.split(".")[-1]: module for module in MODULES}
 
 

@@ -301,3 +301,13 @@ def test_some_of_the_relevant_variables_have_the_leading_components_only():
     assert model.n_latent_ > 10
     assert model.choose(30).n_components_ == model.n_components_ == 10
     assert model.choose(int(model.relevant_.sum())).n_components_ == model.n_latent_
+
+
+@pytest.mark.parametrize("shape", [(50, 20), (40, 200)])
+def test_columns_of_a_single_event_have_no_structure(shape):
+    """None of them can be judged: two with one event each, in the same row, are equal by chance."""
+    for seed in range(5):
+        X = (np.random.default_rng(seed).random(shape) < 0.02).astype(float)
+        with pytest.warns(NoStructureWarning):
+            model = GSPPCASelector().fit(X)
+        assert not model.supported_

@@ -225,7 +225,8 @@ def _asked_for(statements):
         for node in ast.walk(statement)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "optional"
     ]
-    return {call.args[0].value.partition(".")[0] for call in calls}
+    named = [call.args[0] for call in calls]
+    return {one.value.partition(".")[0] for one in named if isinstance(one, ast.Constant)}
 
 
 def test_no_environment_variable_selects_tests():

@@ -94,7 +94,7 @@ def test_a_gram_matrix_that_is_there_is_used_again(data):
     matrix = as_matrix(data.X[:, :30])
     np.testing.assert_allclose(matrix.gram.diagonal(), matrix.column_squares)
     scaled = standardised(matrix)
-    assert "gram" in scaled.__dict__
+    assert scaled.gram_is_known
     np.testing.assert_allclose(scaled.gram, scaled._gram(), atol=1e-9)
 
 
@@ -253,3 +253,12 @@ def test_few_variables_need_one_pass():
     assert found.supported
     assert found.groups.max() == 1
     assert matrix.X.n_passes == before + 1
+
+
+def test_both_of_two_copies_are_found():
+    """One of them is exchanged for the other by a walk: each is explained by the other alone."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 12))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=60)
+    X[:, 3] = -X[:, 2] + 0.1 * rng.normal(size=60)
+    np.testing.assert_array_equal(np.flatnonzero(fit(X, most=2).support), [0, 1, 2, 3])

@@ -26,6 +26,7 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
 BLOCK_BYTES = 2**21  # a centred block
+FEW_ROWS = 32  # of a block: its products would cost less than the way through it
 DIRECT_RATIO = 1e3  # largest mean, in standard deviations, that a product may be corrected for: costs three digits
 
 ALL = slice(None)
@@ -49,6 +50,11 @@ class DenseMatrix(ArrayMatrix):
         flags = self.X.flags
         return bool(flags.f_contiguous and not flags.c_contiguous)
 
+    @property
+    def _by_width(self) -> bool:
+        """Whether blocks are of all rows and some columns: of contiguous columns, or where rows are few and long."""
+        return self._by_column or BLOCK_BYTES // (8 * self.n_features) < min(self.n_samples, FEW_ROWS)
+
     @cached_property
     def _direct(self) -> bool:
         """Whether products are made with X itself."""
@@ -61,7 +67,7 @@ class DenseMatrix(ArrayMatrix):
         return bool(np.all(np.abs(self.mean * scale) <= DIRECT_RATIO * deviations))
 
     def _gram_product(self, axes: FloatArray) -> FloatArray:
-        if self._direct or self._by_column:
+        if self._direct or self._by_width:
             return self.transposed_product(self.product(axes))
         # One reading of the data: both products of a block while it is in the cache.
         return self._sum_over(self._row_slices(), lambda rows: _both_products(axes, self._centred(rows)))
@@ -70,14 +76,14 @@ class DenseMatrix(ArrayMatrix):
         if self._direct:
             wide, shifts = self._outward(axes)
             return self.X @ wide.T - shifts
-        if self._by_column:
+        if self._by_width:
             return self._sum_over(self._column_slices(), lambda part: self._centred(ALL, part) @ axes[:, part].T)
         return np.concatenate([self._centred(rows) @ axes.T for rows in self._row_slices()])
 
     def transposed_product(self, scores: FloatArray) -> FloatArray:
         if self._direct:
             return self._inward(scores.T @ self.X, scores.sum(axis=0))
-        if self._by_column:
+        if self._by_width:
             parts = [scores.T @ self._centred(ALL, part) for part in self._column_slices()]
             return np.concatenate(parts, axis=1)
         return self._sum_over(self._row_slices(), lambda rows: scores[rows].T @ self._centred(rows))

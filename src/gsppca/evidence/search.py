@@ -5,6 +5,7 @@
                     factors of the support -> Bayes factor of every variable -> those more likely in than out
     judge:      the joint evidence, less the price of the search, of EVERY support on the way; the largest wins
     again:      eliminate from the most probable variables round the winner, with its number of components
+    add:        to the winner, what its factors explain, while its value rises
     units:      with noise of its own for every variable: walk on from the winner in units of that noise
     groups:     the same among the variables left out, while what is found there pays for its own search
 
@@ -130,10 +131,10 @@ def find_support(
     n, p = matrix.n_samples, matrix.n_features
     most = max(min(most_components, n - 2, p - 1), 1)
     if n < 3 or p < 2:
-        return _without_evidence(p)
+        return without_evidence(p)
     first = _Group.among(Supports(matrix, most, own_noise, fixed_components, temperature, progress))
     if not math.isfinite(first.support.log_evidence):
-        return _without_evidence(p)
+        return without_evidence(p)
     found = [first]
     places: list[IntArray] = [np.arange(p)]
     kept = ~first.support.members
@@ -201,6 +202,7 @@ def _search(supports: Supports) -> None:
         near = supports.first(_bounded(supports.log_odds(best)), NEAR * best.size)
         _walk_from_best(supports, _eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components))
         _exchange(supports)
+    _add(supports)
 
 
 def _in_noise_units(supports: Supports) -> Supports:
@@ -224,6 +226,19 @@ def _in_noise_units(supports: Supports) -> Supports:
         if np.array_equal(other.best.members, best.members):
             break
     return supports
+
+
+def _add(supports: Supports) -> None:
+    """Add to the best support what its factors make more likely in than out, while its value rises.
+
+    A walk also drops what the factors of the others do not explain. Of two near-copies of which one is a member, it
+    would exchange one for the other, for ever; both together are each other's explanation.
+    """
+    while True:
+        best = supports.best
+        members = best.members | (supports.log_odds(best) > 0)
+        if not supports.at(members).value > best.value + SMALL_RISE:
+            break
 
 
 def _exchange(supports: Supports) -> None:
@@ -314,7 +329,7 @@ def _joined(found: list[_Group], places: list[IntArray]) -> JointFit:
     )
 
 
-def _without_evidence(n_features: int) -> JointFit:
+def without_evidence(n_features: int) -> JointFit:
     """What is said of data that says nothing: two samples, say."""
     everything = np.ones(n_features, dtype=bool)
     nothing = np.zeros(n_features)

@@ -14,7 +14,7 @@ from gsppca.components.clipping import Tails, has_own_noise
 from gsppca.components.dimension import MAX_DIMENSION
 from gsppca.data import Matrix
 from gsppca.evidence.path import evidence_along
-from gsppca.evidence.search import JointFit, find_support
+from gsppca.evidence.search import JointFit, find_support, without_evidence
 from gsppca.frame import Frame, in_unit, standardised
 from gsppca.parameters import Parameters
 from gsppca.progress import tell
@@ -67,18 +67,20 @@ class Joint(Parameters):
         matrix = in_unit(frame.clipped)
         # Columns that hardly ever differ from one value are equal to others by chance: they are not judged.
         judged = ~tails.rare[frame.varying] & (matrix.column_squares > 0)
-        if np.count_nonzero(judged) < 2:
-            judged = matrix.column_squares > 0
+        can_be_judged = np.count_nonzero(judged) > 1
+        if not can_be_judged:
+            judged = np.ones(len(judged), dtype=bool)
         part = matrix if judged.all() else matrix.columns(judged)
         own = self._own_noise(part, tails)
-        most = _most_components(part, n_components, own)
-        fit = find_support(
-            part,
-            most,
-            own_noise=own,
-            temperature=tails.temperature,
-            progress=lambda done: tell("joint evidence", done),
-        )
+        fit = without_evidence(part.n_features)
+        if can_be_judged:
+            fit = find_support(
+                part,
+                _most_components(part, n_components, own),
+                own_noise=own,
+                temperature=tails.temperature,
+                progress=lambda done: tell("joint evidence", done),
+            )
         found = Found(
             order=wishes.applied(_ordered(fit, judged, frame)),
             relevant=_placed(fit.support, judged),
