@@ -357,3 +357,16 @@ def test_pure_noise_has_no_copies():
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     axes = np.linalg.svd(Z, full_matrices=False)[2][:4]
     np.testing.assert_array_equal(found.order, np.argsort(-np.sum(axes**2, axis=0)))
+
+
+@pytest.mark.parametrize("p", [12, 100])
+def test_of_equal_columns_the_more_relevant_comes_first(p):
+    """Columns that are equal once they are clipped, or on the rows of a fold, need not be equal altogether."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)) @ rng.standard_normal((3, p)) + 0.3 * rng.standard_normal((60, p))
+    half = p // 2
+    X[:, half:] = X[:, :half]
+    relevance = rng.permutation(p).astype(float)
+    found = core_order(as_matrix(X), np.ones(p, dtype=bool), 3, relevance=relevance, n_steps=half)
+    for k in found.order[: half // 2]:
+        assert relevance[k] > relevance[(k + half) % p]

@@ -227,7 +227,9 @@ def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
         found = _first_at(weighted, weighted.max() - NEARLY, least)
     by = np.where(everything.allowed, everything.relevance, -np.inf) if everything.exhausted else everything.gains
     rest = largest_first(np.vstack([by, everything.ties]))[: int(everything.allowed.sum())]
-    rest = np.concatenate([everything.order, rest, np.flatnonzero(everything.copies)])
+    copies = np.flatnonzero(everything.copies)
+    copies = copies[largest_first(everything.ties[:, copies])]
+    rest = np.concatenate([everything.order, rest, copies])
     promised = np.array(everything.explained[: len(weighted)]) / everything.total
     path = SharePath(np.arange(1, len(weighted) + 1), weighted, equal, promised)
     return _Choice(task.places[rest.astype(np.intp)], found, reached, path, everything.shrinkage)

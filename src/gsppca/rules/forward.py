@@ -136,10 +136,11 @@ class Forward:
             return np.sort(largest_first(np.vstack([relevance, self.ties]))[: min(count, n_allowed)])
         if count == 1:
             # The best, and its equals.
-            return np.flatnonzero(gains >= (1 - EQUAL) * gains.max())[:EXACT]
+            equal = np.flatnonzero(gains >= (1 - EQUAL) * gains.max())
+            return np.sort(equal[largest_first(self.ties[:, equal])[:EXACT]])
         top = np.argpartition(-gains, min(SIMULATED, n_allowed) - 1)[:SIMULATED]
-        top = np.sort(top[gains[top] >= 0])  # of equal gains, as copies have them, the first
-        best = top[largest_first(gains[None, top])[:count]]
+        top = np.sort(top[gains[top] >= 0])
+        best = top[largest_first(np.vstack([gains[top], self.ties[:, top]]))[:count]]
         return np.union1d(best, top[self._simulated(top, 2 * count)])
 
     def _simulated(self, top: IntArray, count: int) -> IntArray:
@@ -150,9 +151,9 @@ class Forward:
         loadings = np.linalg.solve(posterior, cross)
         own = np.maximum(variance - np.einsum("kp,kp->p", cross, loadings), self.shrinkage / 2)
         chosen = []
-        gains = _gains(cross, variance, own_axes)
+        gains, ties = _gains(cross, variance, own_axes), self.ties[:, top]
         for _ in range(min(count, len(top))):
-            place = place_of_largest(gains[None])
+            place = place_of_largest(np.vstack([gains, ties]))
             chosen.append(place)
             shift = posterior @ loadings[:, place]
             posterior = posterior - np.outer(shift, shift) / (own[place] + shift @ loadings[:, place])

@@ -66,7 +66,9 @@ class Task:
     def selections(self, fold: IntArray | None) -> list[Forward]:
         """Begin a forward selection on all rows, and one without each fold."""
         parts = self.decomposition.parts(fold)
+        # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
         ties = np.sum(parts[0].moments ** 2, axis=0)[None]
+        ties = ties if self.relevance is None else np.vstack([ties, self.relevance])
         batches = [LARGEST_BATCH] + [LARGEST_FOLD_BATCH] * (len(parts) - 1)
         return [
             Forward(part, max(LEAST_SHRINKAGE, part.shrinkage), self.allowed, ties, batch, self.sparse, self.relevance)
