@@ -11,7 +11,6 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from gsppca.evidence.noise_units import NoiseUnits
     from gsppca.rules.core import CoreFit
 
 
@@ -182,6 +181,28 @@ class Wishes:
         """Return an order with the included variables first and the excluded ones last."""
         rest = order[~np.isin(order, np.concatenate([self.include, self.exclude]))]
         return np.concatenate([self.include, rest, order[np.isin(order, self.exclude)]]).astype(np.intp)
+
+
+@dataclass(frozen=True)
+class NoiseUnits:
+    """Units of all variables by their noise, and what they cost; see `gsppca.evidence.noise_units`.
+
+    Attributes
+    ----------
+    share : ndarray of shape (n_features,)
+        psi, relative to that of the mean member.
+    charges : ndarray of shape (n_features,)
+        What a member is charged, in nats.
+    """
+
+    share: FloatArray
+    charges: FloatArray
+
+    def at(self, places: IntArray, n_features: int) -> NoiseUnits:
+        """The same among more variables, of which these are some."""
+        share, charges = np.ones(n_features), np.zeros(n_features)
+        share[places], charges[places] = self.share, self.charges
+        return NoiseUnits(share, charges)
 
 
 @dataclass(frozen=True)

@@ -18,35 +18,13 @@ pays for that, so that nothing is lost where all members are explained alike.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca._typing import BoolArray, FloatArray
+from gsppca.results import NoiseUnits
 
 LEAST = 0.01  # share of noise: a copy of another variable would have none
-
-
-@dataclass(frozen=True)
-class NoiseUnits:
-    """Units of all variables, and what they cost.
-
-    Attributes
-    ----------
-    share : ndarray of shape (n_features,)
-        psi, relative to that of the mean member.
-    charges : ndarray of shape (n_features,)
-        What a member is charged, in nats.
-    """
-
-    share: FloatArray
-    charges: FloatArray
-
-    def at(self, places: IntArray, n_features: int) -> NoiseUnits:
-        """The same among more variables, of which these are some."""
-        share, charges = np.ones(n_features), np.zeros(n_features)
-        share[places], charges[places] = self.share, self.charges
-        return NoiseUnits(share, charges)
 
 
 def noise_units(explained: FloatArray, members: BoolArray, n_samples: int) -> NoiseUnits | None:

@@ -10,11 +10,10 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.evidence.noise_units import NoiseUnits
 from gsppca.evidence.search import standardised
 from gsppca.evidence.supports import TINY, components_evidence, log_noise, log_own_noise
 from gsppca.linalg.nested import NestedSpectra
-from gsppca.results import EvidencePath
+from gsppca.results import EvidencePath, NoiseUnits
 
 Row = tuple[int, float, int, float, float]
 

@@ -26,9 +26,10 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.evidence.bayes_factors import probability
-from gsppca.evidence.noise_units import NoiseUnits, noise_units
+from gsppca.evidence.noise_units import noise_units
 from gsppca.evidence.supports import SAME_SCORE, Progress, Support, Supports, tolerance
 from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.results import NoiseUnits
 
 KEPT = 0.7  # of the variables, at each step of an elimination
 KEPT_CLOSELY = 0.8  # when it starts near the winner

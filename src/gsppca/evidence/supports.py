@@ -23,8 +23,8 @@ from gsppca.evidence.bayes_factors import (
 from gsppca.evidence.decompose import Decomposer, Projections
 from gsppca.evidence.factors import Factors
 from gsppca.evidence.joint import log_choices, log_joint_evidence
-from gsppca.evidence.noise_units import NoiseUnits
 from gsppca.linalg.nested import SupportSpectrum
+from gsppca.results import NoiseUnits
 
 # Of log C(p, k), in the comparison of supports when every variable has a noise variance of its own. Measured on
 # standardised data: the whole of it ends with too few variables at n = 40 and 66, and hardly matters from n = 100 on.

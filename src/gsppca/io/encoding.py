@@ -139,7 +139,6 @@ def _records() -> dict[str, type]:
     """Our dataclasses that a fitted model may hold, by name."""
     from gsppca import methods, results, rules
     from gsppca.components.imputation import Imputation
-    from gsppca.evidence.noise_units import NoiseUnits
     from gsppca.procedure import Fitted
     from gsppca.rules import core, shares
 
@@ -147,4 +146,4 @@ def _records() -> dict[str, type]:
     found = [
         value for home in homes for value in vars(home).values() if isinstance(value, type) and is_dataclass(value)
     ]
-    return {kind.__name__: kind for kind in [*found, Imputation, NoiseUnits, Fitted]}
+    return {kind.__name__: kind for kind in [*found, Imputation, Fitted]}
