@@ -66,7 +66,7 @@ def _run(path: Path, kind: str, request: str, folder: Path) -> None:
             child.communicate(request.encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise TableError(
-                f"{path}: reading this {kind} file has not ended after {seconds:.3g} s: it seems to be damaged. Get it "
+                f"{path}: reading this {kind} file has not ended after {seconds:.1f} s: it seems to be damaged. Get it "
                 f"again, or set {LIMIT} to a larger number of seconds."
             ) from None
         finally:
