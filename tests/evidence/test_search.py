@@ -262,3 +262,18 @@ def test_both_of_two_copies_are_found():
     X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=60)
     X[:, 3] = -X[:, 2] + 0.1 * rng.normal(size=60)
     np.testing.assert_array_equal(np.flatnonzero(fit(X, most=2).support), [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(("n", "p", "n_different"), [(165, 300, 80), (60, 150, 20), (300, 200, 30)])
+def test_exact_copies_in_any_order(n, p, n_different):
+    """Fewer dimensions than components are looked for: eigenvalues that are rounding are none."""
+    rng = np.random.default_rng(0)
+    bits, shared = rng.random((n, n_different)) < 0.1, rng.random((n, 4)) < 0.5
+    bits = np.where(rng.random(bits.shape) < 0.7, shared[:, rng.integers(0, 4, n_different)], bits)
+    X = bits[:, rng.integers(0, n_different, p)].astype(float)
+    found = fit(X, most=35)
+    assert found.supported
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        columns = rng.permutation(p)
+        same(found, fit(X[rng.permutation(n)][:, columns], most=35), columns)

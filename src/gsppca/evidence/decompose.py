@@ -26,6 +26,7 @@ from gsppca.linalg.krylov import krylov_pairs
 from gsppca.linalg.nested import LARGEST_GRAM, SupportSpectrum
 
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
+NONE = 1e-10  # of the largest eigenvalue: one below it is rounding, and its eigenvector means nothing
 LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a difference of two Gram matrices
 
 SMALL = 128  # order up to which all eigenvectors cost no more than some
@@ -122,11 +123,11 @@ class Decomposer:
         active = self.matrix.columns(support)
         size = active.n_features
         values, axes = krylov_pairs(active.gram_product, size, self.n_leading)
-        values = np.maximum(values, 0.0) / n
-        rank = min(size, n - 1)
+        axes, values = axes[values > NONE * values[0]], values[values > NONE * values[0]] / n
+        rank = min(size, n - 1) if len(values) == self.n_leading else len(values)
         rest = max(active.total_squares / n - float(values.sum()), 0.0)
         n_rest = rank - len(values)
-        squares = rest**2 / n_rest * (1 + min(size, n) / max(size, n))  # the law of Marchenko & Pastur
+        squares = rest**2 / max(n_rest, 1) * (1 + min(size, n) / max(size, n))  # the law of Marchenko & Pastur
 
         def projections(count: int) -> FloatArray:
             wide = np.zeros((count, len(support)))
@@ -166,13 +167,16 @@ class Decomposer:
                 values, vectors = eigh(gram, driver="evd")
                 # Supports are remembered: a copy of what is wanted lets the rest go.
                 values, vectors = values[::-1][:rank], vectors[:, : -self.n_leading - 1 : -1].copy()
-                values = values[values > order * np.finfo(float).eps * values[0]]
+                values = values[values > NONE * values[0]]
                 return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])
             if order < LANCZOS * self.n_leading:
                 leading, vectors = eigh(gram, driver="evr", subset_by_index=[order - self.n_leading, order - 1])
             else:
                 leading, vectors = eigsh(gram, self.n_leading, v0=gram.diagonal() + gram.trace() / order)
         leading, vectors = leading[::-1], vectors[:, ::-1]
+        if leading[-1] <= NONE * leading[0]:  # there are no others
+            leading = leading[leading > NONE * leading[0]]
+            return SupportSpectrum(leading, len(leading)), lambda count: (leading[:count], vectors[:, :count])
         rest = max(float(np.trace(gram)) - float(leading.sum()), 0.0)
         squares = max(float(np.einsum("ij,ij->", gram, gram)) - float((leading**2).sum()), 0.0)
         spectrum = SupportSpectrum(leading, rank, rest, squares)
