@@ -9,7 +9,9 @@ import pytest
 from scipy import sparse
 
 from gsppca.data import as_matrix
-from gsppca.rules.core import core_order, find_core
+from gsppca.rules.agreement import KEPT
+from gsppca.rules.core import SHARE, core_order, find_core
+from gsppca.rules.forward import PROMISED
 from tests.needs import optional
 
 
@@ -79,9 +81,9 @@ def test_containers_agree(X, container):
     same(fit(X), find_core(as_matrix(other), everything(X), 4))
 
 
-@pytest.mark.parametrize(("shape", "most"), [((400, 60), 4), ((60, 400), 25)])
+@pytest.mark.parametrize(("shape", "most"), [((400, 60), 4), ((60, 400), 29)])
 def test_data_in_blocks_is_read_a_bounded_number_of_times(shape, most):
-    """Many rows: see `test_grams`. Else five for axes and folds, two for each of nine rounds, two to describe."""
+    """Many rows: see `test_grams`. Else five for axes and folds, two for each of eleven rounds, two to describe."""
     da = optional("dask.array")
     matrix = as_matrix(da.from_array(factor_data(*shape), chunks=(shape[0] // 4, shape[1])))
     before = matrix.X.n_passes
@@ -158,27 +160,41 @@ def test_the_first_choice_is_the_best_and_the_rest_near_the_best_subset():
         assert found.promised[k] > np.quantile(shares[k], 0.95)
 
 
+def rv(one, other):
+    """The RV coefficient of two tables of the same rows, as it is defined: the cosine between their products of rows."""
+    products = [table @ table.T for table in (one, other)]
+    return np.vdot(*products) / np.prod([np.linalg.norm(own) for own in products])
+
+
 def literal_forward(Z, rows, d, shrinkage, n_steps):
-    """The forward selection as its formula reads: a regression for every candidate."""
+    """The forward selection as its formula reads: a regression, or an RV coefficient, for every candidate."""
     train = Z[rows]
     moments = train.T @ train / len(train)
     shrunken = (1 - shrinkage) * moments + shrinkage * np.eye(Z.shape[1])
     axes = np.linalg.eigh(moments)[1][:, ::-1][:, :d]
-    cross = shrunken @ axes
+    cross, total = shrunken @ axes, np.trace(axes.T @ shrunken @ axes)
+    scores, wanted = train @ axes, KEPT * rv(train, train @ axes)
     chosen: list[int] = []
-    errors = []
-    for _ in range(n_steps):
-        explained = []
-        for k in range(Z.shape[1]):
-            s = [*chosen, k]
-            explained.append(
-                -1 if k in chosen else np.vdot(cross[s], np.linalg.solve(shrunken[np.ix_(s, s)], cross[s]))
-            )
-        chosen.append(int(np.argmax(explained)))
+    errors, settled = [], None
+    for step in range(n_steps):
+        explained = [
+            np.vdot(cross[s], np.linalg.solve(shrunken[np.ix_(s, s)], cross[s]))
+            for s in ([*chosen, k] for k in range(Z.shape[1]))
+            if len(set(s)) == step + 1
+        ]
+        others = [k for k in range(Z.shape[1]) if k not in chosen]
+        if chosen and settled is None and np.vdot(*[at_last] * 2) >= PROMISED * total:
+            if rv(train[:, chosen], scores) >= wanted:
+                settled = step
+            else:
+                explained = [rv(train[:, [*chosen, k]], scores) for k in others]
+        chosen.append(others[int(np.argmax(explained))])
+        own = np.linalg.cholesky(shrunken[np.ix_(chosen, chosen)])
+        at_last = np.linalg.solve(own, cross[chosen])
         coefficients = np.linalg.solve(shrunken[np.ix_(chosen, chosen)], cross[chosen])
         outside = Z[~rows]
         errors.append(np.sum((outside @ axes - outside[:, chosen] @ coefficients) ** 2))
-    return chosen, np.array(errors), np.sum((Z[~rows] @ axes) ** 2)
+    return chosen, np.array(errors), np.sum((Z[~rows] @ axes) ** 2), settled
 
 
 @pytest.mark.parametrize(("n", "p"), [(40, 50), (90, 50)])
@@ -187,8 +203,9 @@ def test_shares_are_those_of_literal_regressions(n, p):
     found = fit(X, d=3, share=0.97)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     n_steps = min(len(found.share_path.sizes), 20)
-    whole, *_ = literal_forward(Z, np.ones(n, dtype=bool), 3, found.shrinkage, n_steps)
+    whole, _, _, settled = literal_forward(Z, np.ones(n, dtype=bool), 3, found.shrinkage, n_steps)
     np.testing.assert_array_equal(found.order[:n_steps], whole)
+    assert settled is not None
     errors, total = 0, 0
     for number in range(5):
         rows = found.fold != number
@@ -199,9 +216,36 @@ def test_shares_are_those_of_literal_regressions(n, p):
         distance = np.mean([np.sum((np.outer(z, z) - moments) ** 2) for z in own]) / rows.sum()
         assert distance == pytest.approx(np.sum(squares**2) / rows.sum() ** 2 - square / rows.sum())
         shrinkage = distance / (square - np.trace(moments) ** 2 / p_)
-        _, own_errors, own_total = literal_forward(Z, rows, 3, shrinkage, n_steps)
+        _, own_errors, own_total, _ = literal_forward(Z, rows, 3, shrinkage, n_steps)
         errors, total = errors + own_errors, total + own_total
     np.testing.assert_allclose(found.share_path.share[:n_steps], 1 - errors / total, rtol=1e-8)
+
+
+def one_large_and_many_small_factors(n, p):
+    """Half of the columns repeat one factor, the others have one of six each."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((n, 7))
+    X = 0.4 * rng.standard_normal((n, p))
+    X[:, : p // 2] += factors[:, :1]
+    X[:, p // 2 :] += factors[:, 1 + np.arange(p - p // 2) % 6]
+    return X
+
+
+@pytest.mark.parametrize(("n", "p"), [(60, 120), (300, 60)])
+def test_a_core_keeps_the_distances_between_rows(n, p):
+    """One column of each factor predicts the components; but the large factor would weigh no more than a small one."""
+    X = one_large_and_many_small_factors(n, p)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = fit(X, d=7)
+    enough = KEPT * rv(Z, found.scores)
+    assert rv(Z[:, found.core], found.scores) >= enough
+    few = found.order[:7]
+    assert rv(Z[:, few], found.scores) < enough
+    assert found.share >= SHARE
+    # A lower target asks for the share alone.
+    less = fit(X, d=7, share=SHARE - 0.01)
+    assert less.size < found.size
+    np.testing.assert_array_equal(less.order, found.order)
 
 
 @pytest.mark.parametrize("n_distinct", [10, 100])

@@ -2,7 +2,8 @@
 
 The components are those of the PCA of the relevant variables. A forward selection (`forward`) chooses the variables
 that predict their scores best; its size is the smallest at which the share of the variance of the scores that is
-predicted on rows left out reaches a target. Axes, selection and regression are found anew without each fold.
+predicted on rows left out reaches a target, and the distances between rows are kept (`agreement`). Axes, selection and
+regression are found anew without each fold.
 
 The selections on all rows and without each fold go together, in rounds: one fetch of columns and one product with the
 data serve all of them. k variables take ``5 + (k - 16) / 16`` rounds (8 for 50, 11 for 100), of two passes each over
@@ -79,6 +80,7 @@ class CoreFit:
         by what each would add to it; or, where most of all variables are noise, by relevance.
     size : int
         The core is ``order[:size]``: as many variables as there are components at least, and all that are included.
+        With a target of `SHARE` or more, as many as keep the distances between rows.
     share : float
         Cross-validated share of the components of all relevant variables that a core of this size predicts.
     reached : bool
@@ -221,8 +223,12 @@ def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
         found = _first_at(_pooled(without)[0], share, least)
     while len(everything.order) < task.most:
         task.advance([everything])
-    weighted, equal = _pooled(without)
     reached = found >= 0
+    if reached and share >= SHARE:  # and then as many as keep the distances between rows
+        found = max(found, everything.settled or 0)
+        while min(len(forward.order) for forward in without) < found:
+            task.advance(without)
+    weighted, equal = _pooled(without)
     if not reached:
         found = _first_at(weighted, weighted.max() - NEARLY, least)
     by = np.where(everything.allowed, everything.relevance, -np.inf) if everything.exhausted else everything.gains

@@ -24,6 +24,10 @@ and as soon as the best gain is less than `CHANCE` times what a variable without
 trace(P) / n, with P the residual covariance of the scores, the others follow by their relevance: the structure is
 known, and what they would add to it is chance.
 
+Elsewhere the distances between rows are to be kept too (`agreement`): once `PROMISED` of the variance of the scores is
+explained in the model, those variables are chosen on which, with the others, the rows lie most alike to where their
+scores are, until they lie alike enough or no variable helps. Then the gain decides again.
+
 Variables are chosen in batches, because a product with the data costs almost the same for sixteen residuals as for
 one, and data on disk is read once for all of them:
 
@@ -40,11 +44,13 @@ from __future__ import annotations
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.rules.agreement import Agreement
 from gsppca.rules.parts import Part
 from gsppca.rules.ties import EQUAL, largest_first, place_of_largest
 
 EXACT = 64
 CHANCE = 3.0
+PROMISED = 0.94  # in the model, which promises a few points more than it keeps: about 0.9 on other rows
 SIMULATED = 512  # variables, of the largest gain, among which the factor model chooses
 
 
@@ -77,6 +83,9 @@ class Forward:
         Variance of the scores explained in the model, after each choice, of `total`.
     errors : list of ndarray of shape (n_components,)
         Sums of squares, over the rows left out, of what the chosen variables do not predict; first with none chosen.
+    settled : int or None
+        How many were chosen when the distances between rows were kept; 0 if they were as soon as that was asked, None
+        before.
     """
 
     def __init__(
@@ -103,7 +112,11 @@ class Forward:
         self.order: list[int] = []
         self.explained: list[float] = []
         self.errors = [part.columns.errors]
+        self.agreement = Agreement(part)
+        self.promised = False  # whether enough is explained in the model, so that the agreement decides
+        self.settled: int | None = None
         self.residuals = np.empty((part.columns.length, 0))  # of the chosen columns
+        self.mixing = np.empty((0, 0))  # the chosen columns are combinations of their residuals: residuals @ mixing
         self.pivots = np.empty(0)  # their residual variances
 
     @property
@@ -117,6 +130,24 @@ class Forward:
     def _is_chance(self, best: float) -> bool:
         """Whether the best gain could be that of a variable without any relation to the scores."""
         return self.sparse and best < CHANCE * float(self.unexplained.trace()) / self.part.n_rows
+
+    @property
+    def _by_agreement(self) -> bool:
+        """Whether the next choice is made by the distances between rows."""
+        return self.promised and self.settled is None
+
+    def _settle(self) -> None:
+        """See whether the distances between rows are kept."""
+        if self.settled is None and not self.sparse and self.explained[-1] >= PROMISED * self.total:
+            if self.agreement.value >= self.agreement.wanted:
+                self.settled = len(self.order) if self.promised else 0
+            self.promised = True
+
+    def _asks_anew(self, best: float, by_agreement: bool) -> bool:
+        """Whether other candidates than these are needed, of which the best gain or agreement is given."""
+        if self._by_agreement != by_agreement:
+            return True
+        return best <= self.agreement.value if by_agreement else self._is_chance(best)
 
     def batch(self) -> int:
         """How many variables to choose next."""
@@ -134,6 +165,9 @@ class Forward:
         if self.exhausted:
             relevance = np.where(self.allowed, self.relevance, -np.inf)
             return np.sort(largest_first(np.vstack([relevance, self.ties]))[: min(count, n_allowed)])
+        if self._by_agreement:
+            likely = np.where(self.allowed, self.agreement.likely(), -1.0)
+            return np.sort(largest_first(np.vstack([likely, self.ties]))[: max(EXACT, 2 * count)])
         if count == 1:
             # The best, and its equals.
             equal = np.flatnonzero(gains >= (1 - EQUAL) * gains.max())
@@ -181,13 +215,18 @@ class Forward:
             with all columns are what `absorb` takes.
         """
         inside = self.part.columns.inside(columns)
-        links = self.weight * (self.residuals.T @ inside)  # residual covariance of those chosen before with the pool
+        products = self.residuals.T @ inside
+        links = self.weight * products  # residual covariance of those chosen before with the pool
         rest = columns - self.residuals @ (links / self.pivots[:, None])
+        alike, alike_between = self.agreement.links(
+            pool, self.mixing.T @ products / self.part.n_rows, inside.T @ columns / self.part.n_rows
+        )
         between = inside.T @ rest
         squares = between.diagonal()
         same = between**2 >= (1 - EQUAL) * np.outer(squares, squares)  # residuals that differ in sign at most
         between *= self.weight  # which is zero in pure noise: copies are told before
         all_of_them = count is None or self.exhausted
+        by_agreement = self._by_agreement and not all_of_them
         if count is None:
             count, same = len(pool), np.zeros_like(same)
         between[np.diag_indices_from(between)] += self.shrinkage
@@ -195,16 +234,22 @@ class Forward:
         own, ties = self._own_of(pool), self.ties[:, pool]
         residuals, slopes = np.empty((len(columns), count)), np.empty((len(cross), count))
         new_links = np.empty((count, len(pool)))
+        taken: list[int] = []
         free = np.ones(len(pool), dtype=bool)
         n_new = 0
         while n_new < count and free.any():
             i, n_new = n_new, n_new + 1
-            gains = self.relevance[pool] if self.exhausted else _gains(cross, variance, own)
+            if by_agreement:
+                gains = self.agreement.after(pool, alike)
+            else:
+                gains = self.relevance[pool] if self.exhausted else _gains(cross, variance, own)
             gains = np.where(free, gains, -np.inf)
             k = place_of_largest(np.vstack([gains, ties]))
-            if i and not all_of_them and self._is_chance(gains[k]):
+            if i and not all_of_them and self._asks_anew(float(gains[k]), by_agreement):
                 n_new = i
                 break
+            if by_agreement and gains[k] <= self.agreement.value:
+                self.settled = len(self.order)  # it cannot be raised any more
             self._postpone(pool[free & same[k]])
             free &= ~same[k]
             free[k] = False
@@ -212,15 +257,26 @@ class Forward:
             residuals[:, i] = rest[:, k] - residuals[:, :i] @ new_links[:i, k]
             slopes[:, i] = cross[:, k] / pivot
             self._accept(int(pool[k]), cross[:, k], pivot)
+            self.agreement.add(int(pool[k]), float(alike[k]))
+            alike = alike + alike_between[k]
+            taken.append(k)
+            self._settle()
             new_links[i] = between[k] / pivot
             cross -= cross[:, k, None] * new_links[i]
             variance -= pivot * new_links[i] ** 2
             variance[k] = 1.0  # it is not asked again
             between -= between[k] * new_links[i][:, None]
         residuals = residuals[:, :n_new]
+        self._mix(links[:, taken] / self.pivots[: len(links), None], new_links[:n_new, taken])
         self.residuals = np.hstack([self.residuals, residuals])
         self.errors += self.part.columns.predict(residuals, slopes[:, :n_new])
         return self.part.columns.inside(residuals)
+
+    def _mix(self, before: FloatArray, new: FloatArray) -> None:
+        """Keep what the new columns have of the residuals before them, and of each other's."""
+        upper = np.triu(new, 1) + np.eye(len(new))
+        below = np.zeros((len(new), len(before)))
+        self.mixing = np.block([[self.mixing, before], [below, upper]])
 
     def _postpone(self, copies: IntArray) -> None:
         """Keep copies of a chosen variable for later: a shrunken covariance takes them for new measurements."""

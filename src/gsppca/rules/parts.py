@@ -65,6 +65,10 @@ class Part:
         Mean products of the scores with the standardised variables, over the rows of the part.
     variances : ndarray of shape (n_features,)
         Mean squares of the standardised variables, over the rows of the part.
+    units : ndarray of shape (n_features,)
+        What the standardised variables are multiplied by, where the components are computed.
+    trace_of_square : float
+        Of the second moments of the relevant variables, in their units: the sum of the squares of all eigenvalues.
     shrinkage : float
         Weight of the identity in the covariance of the relevant variables, by Ledoit and Wolf.
     """
@@ -74,4 +78,6 @@ class Part:
     axes: FloatArray
     moments: FloatArray
     variances: FloatArray
+    units: FloatArray
+    trace_of_square: float
     shrinkage: float

@@ -111,9 +111,19 @@ class FromGrams(Decomposition):
             inside = total - left_out[0] if i else total
             own = self.targets.gram(inside)
             axes = self.targets.axes((top_pairs(own, self.n_components) if i else self.whole)[1].T)
-            shrinkage = self._shrinkage(rows, own.trace() / n_rows, float(np.vdot(own, own)) / n_rows**2)
-            columns, moments = GramColumns(total, left_out, axes), axes @ inside / n_rows
-            parts.append(Part(n_rows, columns, axes, moments, inside.diagonal() / n_rows, shrinkage))
+            trace_of_square = float(np.vdot(own, own)) / n_rows**2
+            parts.append(
+                Part(
+                    n_rows=n_rows,
+                    columns=GramColumns(total, left_out, axes),
+                    axes=axes,
+                    moments=axes @ inside / n_rows,
+                    variances=inside.diagonal() / n_rows,
+                    units=self.targets.units,
+                    trace_of_square=trace_of_square,
+                    shrinkage=self._shrinkage(rows, own.trace() / n_rows, trace_of_square),
+                )
+            )
         return parts
 
     def columns(self, wanted: IntArray) -> FloatArray:
@@ -175,6 +185,8 @@ class ByRows(Decomposition):
                 axes=self.targets.axes(axes[i]),
                 moments=moments[i],
                 variances=variances[i],
+                units=self.targets.units,
+                trace_of_square=float(traces[i, 1]),
                 shrinkage=self._shrinkage(kept, *traces[i].tolist()),
             )
             for i, kept in enumerate(rows)
