@@ -161,7 +161,7 @@ def test_the_first_choice_is_the_best_and_the_rest_near_the_best_subset():
 
 
 def rv(one, other):
-    """The RV coefficient of two tables of the same rows, as it is defined: the cosine between their products of rows."""
+    """The RV coefficient of two tables of the same rows: the cosine between their products of rows."""
     products = [table @ table.T for table in (one, other)]
     return np.vdot(*products) / np.prod([np.linalg.norm(own) for own in products])
 
@@ -175,50 +175,23 @@ def literal_forward(Z, rows, d, shrinkage, n_steps):
     cross, total = shrunken @ axes, np.trace(axes.T @ shrunken @ axes)
     scores, wanted = train @ axes, KEPT * rv(train, train @ axes)
     chosen: list[int] = []
-    errors, settled = [], None
-    for step in range(n_steps):
-        explained = [
-            np.vdot(cross[s], np.linalg.solve(shrunken[np.ix_(s, s)], cross[s]))
-            for s in ([*chosen, k] for k in range(Z.shape[1]))
-            if len(set(s)) == step + 1
-        ]
+    errors, by_agreement, settled = [], 0, False
+    promised = 0.0
+    for _ in range(n_steps):
         others = [k for k in range(Z.shape[1]) if k not in chosen]
-        if chosen and settled is None and np.vdot(*[at_last] * 2) >= PROMISED * total:
-            if rv(train[:, chosen], scores) >= wanted:
-                settled = step
-            else:
-                explained = [rv(train[:, [*chosen, k]], scores) for k in others]
-        chosen.append(others[int(np.argmax(explained))])
-        own = np.linalg.cholesky(shrunken[np.ix_(chosen, chosen)])
-        at_last = np.linalg.solve(own, cross[chosen])
+        settled = settled or (promised >= PROMISED * total and rv(train[:, chosen], scores) >= wanted)
+        if promised >= PROMISED * total and not settled:
+            value = [rv(train[:, [*chosen, k]], scores) for k in others]
+            by_agreement += 1
+        else:
+            candidates = ([*chosen, k] for k in others)
+            value = [np.vdot(cross[s], np.linalg.solve(shrunken[np.ix_(s, s)], cross[s])) for s in candidates]
+        chosen.append(others[int(np.argmax(value))])
         coefficients = np.linalg.solve(shrunken[np.ix_(chosen, chosen)], cross[chosen])
+        promised = np.vdot(cross[chosen], coefficients)
         outside = Z[~rows]
         errors.append(np.sum((outside @ axes - outside[:, chosen] @ coefficients) ** 2))
-    return chosen, np.array(errors), np.sum((Z[~rows] @ axes) ** 2), settled
-
-
-@pytest.mark.parametrize(("n", "p"), [(40, 50), (90, 50)])
-def test_shares_are_those_of_literal_regressions(n, p):
-    X = factor_data(n, p, d=3)
-    found = fit(X, d=3, share=0.97)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    n_steps = min(len(found.share_path.sizes), 20)
-    whole, _, _, settled = literal_forward(Z, np.ones(n, dtype=bool), 3, found.shrinkage, n_steps)
-    np.testing.assert_array_equal(found.order[:n_steps], whole)
-    assert settled is not None
-    errors, total = 0, 0
-    for number in range(5):
-        rows = found.fold != number
-        own, p_ = Z[rows], Z.shape[1]
-        moments = own.T @ own / rows.sum()
-        square, squares = np.sum(moments**2), np.sum(own**2, axis=1)
-        # Ledoit & Wolf (2004): mean squared distance of the products of single rows from their mean.
-        distance = np.mean([np.sum((np.outer(z, z) - moments) ** 2) for z in own]) / rows.sum()
-        assert distance == pytest.approx(np.sum(squares**2) / rows.sum() ** 2 - square / rows.sum())
-        shrinkage = distance / (square - np.trace(moments) ** 2 / p_)
-        _, own_errors, own_total, _ = literal_forward(Z, rows, 3, shrinkage, n_steps)
-        errors, total = errors + own_errors, total + own_total
-    np.testing.assert_allclose(found.share_path.share[:n_steps], 1 - errors / total, rtol=1e-8)
+    return chosen, np.array(errors), np.sum((Z[~rows] @ axes) ** 2), by_agreement
 
 
 def one_large_and_many_small_factors(n, p):
@@ -229,6 +202,31 @@ def one_large_and_many_small_factors(n, p):
     X[:, : p // 2] += factors[:, :1]
     X[:, p // 2 :] += factors[:, 1 + np.arange(p - p // 2) % 6]
     return X
+
+
+@pytest.mark.parametrize("made_by", [factor_data, one_large_and_many_small_factors])
+@pytest.mark.parametrize(("n", "p"), [(40, 50), (90, 50)])
+def test_shares_are_those_of_literal_regressions(n, p, made_by):
+    X, d = made_by(n, p), 4 if made_by is factor_data else 7
+    found = fit(X, d=d, share=0.97)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    n_steps = min(len(found.share_path.sizes), 24)
+    whole, _, _, by_agreement = literal_forward(Z, np.ones(n, dtype=bool), d, found.shrinkage, n_steps)
+    np.testing.assert_array_equal(found.order[:n_steps], whole)
+    assert by_agreement > 0
+    errors, total = 0, 0
+    for number in range(5):
+        rows = found.fold != number
+        own, p_ = Z[rows], Z.shape[1]
+        moments = own.T @ own / rows.sum()
+        square, squares = np.sum(moments**2), np.sum(own**2, axis=1)
+        # Ledoit & Wolf (2004): mean squared distance of the products of single rows from their mean.
+        distance = np.mean([np.sum((np.outer(z, z) - moments) ** 2) for z in own]) / rows.sum()
+        assert distance == pytest.approx(np.sum(squares**2) / rows.sum() ** 2 - square / rows.sum())
+        shrinkage = distance / (square - np.trace(moments) ** 2 / p_)
+        _, own_errors, own_total, _ = literal_forward(Z, rows, d, shrinkage, n_steps)
+        errors, total = errors + own_errors, total + own_total
+    np.testing.assert_allclose(found.share_path.share[:n_steps], 1 - errors / total, rtol=1e-8)
 
 
 @pytest.mark.parametrize(("n", "p"), [(60, 120), (300, 60)])
