@@ -15,7 +15,7 @@ from gsppca.experiments.beyond import real_verdicts
 from gsppca.experiments.beyond import real_views as views
 from gsppca.experiments.beyond.peers import absent_packages
 from gsppca.experiments.beyond.real_sets import MADELON, SETS, Split, load, split, why_absent
-from gsppca.experiments.held_out import LEAST_SHRINKAGE
+from gsppca.experiments.held_out import LEAST_SHRINKAGE, HeldOut
 from gsppca.experiments.methods import column_order, get_method, own_procedure, register_method
 from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.selection_measures import clustering_scores, neighbour_accuracy, nogueira_stability, redundancy
@@ -45,11 +45,15 @@ register_method(RELEVANT, own_procedure(n_features_to_select="relevant"), "joint
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a method chose on one half: supports by the name of their size, the model and the time of its fit."""
+    """What a method chose on one half: supports by the name of their size, the model and the time of its fit.
+
+    `relevant` are the variables that it found relevant, if it tells.
+    """
 
     supports: dict[str, BoolArray]
     model: Any
     seconds: float
+    relevant: BoolArray | None = None
 
 
 class RealData(Experiment):
@@ -67,6 +71,7 @@ class RealData(Experiment):
         "equal",
         "fixed",
         "promised",
+        "kept",
         "gap",
         "accuracy",
         "clustering",
@@ -177,7 +182,13 @@ def _choose(spec: RunSpec, here: Split, half: int) -> Chosen:
     if name == RELEVANT:  # its order is that of the core
         masks = {OWN: masks[OWN]}
     back = np.argsort(order)
-    return Chosen({at: np.asarray(mask, dtype=bool)[back] for at, mask in masks.items()}, model, seconds)
+    relevant = getattr(model, "relevant_", None)
+    return Chosen(
+        {at: np.asarray(mask, dtype=bool)[back] for at, mask in masks.items()},
+        model,
+        seconds,
+        None if relevant is None else relevant[back],
+    )
 
 
 def _draw(spec: RunSpec, here: Split, half: int, number: int) -> Chosen:
@@ -208,12 +219,21 @@ def _rows(here: Split, chosen: Sequence[Chosen], seed: int) -> list[Row]:
         }
         if at == OWN and _is_core(chosen):
             promised = [float(one.model.core_share_) for one in chosen]
-            gaps = [share.weighted - said for share, said in zip(shares, promised, strict=True)]
-            row |= {"promised": float(np.mean(promised)), "gap": max(gaps, key=abs)}
+            kept = [_kept(here, half, one) for half, one in enumerate(chosen)]
+            gaps = [share - said for share, said in zip(kept, promised, strict=True)]
+            row |= {"promised": float(np.mean(promised)), "kept": float(np.mean(kept)), "gap": max(gaps, key=abs)}
         if at == OWN and hasattr(chosen[0].model, "relevant_"):
             row["relevant"] = float(np.mean([one.model.relevant_.sum() for one in chosen]))
         rows.append(row | _groups(here, masks[0], seed))
     return rows
+
+
+def _kept(here: Split, half: int, chosen: Chosen) -> float:
+    """Share that a core predicts, on the other half, of what it was chosen for: the components of the relevant ones."""
+    assert chosen.relevant is not None
+    relevant = chosen.relevant | chosen.supports[OWN]
+    judge = HeldOut(here.Z[:, relevant], here.rows[half], here.rows[1 - half], here.judges[half].n_components)
+    return judge.share(np.flatnonzero(chosen.supports[OWN][relevant])).weighted
 
 
 def _is_core(chosen: Sequence[Chosen]) -> bool:

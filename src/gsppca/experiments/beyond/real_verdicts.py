@@ -102,15 +102,24 @@ def _kept(rows: Any, sets: Sequence[str], where: str) -> Claim:
     mine = mine[(mine.method == CORE) & mine.promised.notna()]
     if mine.empty:
         return Claim(text, UNTESTABLE, "No such set was run.")
-    gaps = 100 * (mine.share - mine.promised).groupby(mine.data).mean()
+    gaps = 100 * (mine.kept - mine.promised).groupby(mine.data).mean()
+    of_all = 100 * (mine.share - mine.promised).groupby(mine.data).mean()
     far = gaps[gaps.abs() > NEAR].sort_values()
     halves = (100 * mine.gap.abs() > NEAR).groupby(mine.data).sum()
     single = ", ".join(f"{name} {count}" for name, count in halves[halves > 0].items())
-    why = f"Mean over splits and both halves of each. Splits in which a half is off by more: {single or 'none'}."
+    why = (
+        "Share of the components of the variables that the half found relevant, which core_share_ is about; mean over "
+        f"splits and both halves of each. Splits in which a half is off by more: {single or 'none'}."
+    )
     return Claim(
         text,
         verdict(far.empty),
-        why + _listed("Sets off", [f"{name} {gap:+.1f}" for name, gap in far.items()]),
+        why
+        + _listed("Sets off", [f"{name} {gap:+.1f}" for name, gap in far.items()])
+        + _listed(
+            "Sets off by the components of all variables",
+            [f"{name} {gap:+.1f}" for name, gap in of_all[of_all.abs() > NEAR].sort_values().items()],
+        ),
         f"{gaps.min():+.1f} to {gaps.max():+.1f} points on {len(gaps)} sets",
         f"goal ± {NEAR:g}",
     )

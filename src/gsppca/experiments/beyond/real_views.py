@@ -99,12 +99,13 @@ def _sets(rows: Any) -> Table:
                 f"{mine.relevant.mean():.0f}",
                 f"{mine['size'].mean():.0f}",
                 number(100 * mine.promised.mean()),
+                number(100 * mine.kept.mean()),
                 number(share[CORE], 100 * mine.share.sem() if len(mine) > 1 else float("nan")),
                 number(100 * mine.gap.loc[mine.gap.abs().idxmax()]) if mine.gap.notna().any() else "",
                 *(number(share[method]) for method in (FASTCAN, "fsca", RANDOM, ALL)),
             ]
         )
-    columns = ["set (* not looked at)", "rows × variables", "relevant", "core", "promised, %", "realised, %"]
+    columns = ["set (* not looked at)", "rows × variables", "relevant", "core", "promised, %", "kept, %", "of all, %"]
     columns += ["largest gap of a half", "fastcan", "FSCA", "random", "all"]
     return Table("The core of every set, on halves: what it promises, and what it keeps", columns, lines)
 
