@@ -16,6 +16,7 @@ from gsppca._typing import BoolArray, FloatArray
 from gsppca.components.clipping import Tails, clip_tails, measure_tails
 from gsppca.components.imputation import Imputation, impute
 from gsppca.data import Matrix, as_blocks, as_matrix
+from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.data.shadows import Shadowed, add_shadows
 from gsppca.progress import tell
 from gsppca.results import Found
@@ -77,6 +78,13 @@ class Frame:
         everything = as_matrix(clip_tails(self._container, self.tails))
         kept = everything if self.varying.all() else everything.columns(self.varying)
         return kept if self.scale is None else standardised(kept)
+
+    @cached_property
+    def rows(self) -> FloatArray | None:
+        """Numbers by which many rows are dealt out to folds, as `Tails` has them; None where there are few."""
+        if "tails" in self.__dict__:
+            return self.tails.rows
+        return sums_and_squares(standardised(self.data)) if self.data.n_samples > MANY_ROWS else None
 
     @property
     def _container(self) -> Any:

@@ -25,7 +25,7 @@ from gsppca.progress import tell
 TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]
-Combine = Callable[[FloatArray, FloatArray], FloatArray]
+Combine = Callable[[Any, Any], Any]
 
 
 class BlockError(RuntimeError):
@@ -69,13 +69,16 @@ class Blocks(ABC):
         """How many blocks there are."""
         return len(self.edges) - 1
 
-    def fold(self, task: Task, combine: Combine = np.add) -> FloatArray:
-        """Combine ``task(block, first_row)`` of all blocks, in an order that is fixed, in one pass over the data."""
+    def fold(self, task: Task, combine: Combine = np.add) -> Any:
+        """Combine ``task(block, first_row)`` of all blocks, in an order that is fixed, in one pass over the data.
+
+        A task returns an array or a tuple of arrays.
+        """
         self.n_passes += 1
         return self._fold(task, combine)
 
     @abstractmethod
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         """Do what `fold` says."""
 
     @abstractmethod

@@ -69,7 +69,7 @@ class LazyBlocks(Blocks):
     def block(self, number: int) -> Any:
         return self._compute(self.parts[number])
 
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         delayed = _dask().delayed
         token = uuid4().hex
         run = delayed(_run_block, pure=False)

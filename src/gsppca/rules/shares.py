@@ -146,12 +146,24 @@ def describe_core(
     """
     deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
     standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
-    moments = FoldMoments.of(standard, chosen, scores, fold)
-    by, correlation = _represented_by(moments.total / matrix.n_samples, chosen)
-    variance, components = component_shares(moments if standardise else moments.scaled(deviations))
+    return describe_moments(FoldMoments.of(standard, chosen, scores, fold), None if standardise else deviations)
+
+
+def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> CoreDescription:
+    """Describe what chosen variables say of all variables.
+
+    Parameters
+    ----------
+    moments : FoldMoments
+        Of standardised variables.
+    units : ndarray of shape (n_features,), optional
+        Standard deviations of the variables, if variance and components are not those of the standardised ones.
+    """
+    by, correlation = _represented_by(moments.total / int(moments.counts.sum()), moments.chosen)
+    variance, components = component_shares(moments if units is None else moments.scaled(units))
     weights = moments.score_squares
     return CoreDescription(
-        chosen=chosen,
+        chosen=moments.chosen,
         predicted=predicted_shares(moments),
         represented_by=by,
         correlation=correlation,
