@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gsppca._checkpoint import check_checkpoint
 from gsppca._typing import BoolArray, IntArray
 from gsppca.checks import check_choice
 from gsppca.components.clipping import Tails, has_own_noise
@@ -44,6 +46,10 @@ class Joint(Parameters):
     noise : {"auto", "own", "common"}, default="auto"
         Noise of the variables: each has a variance of its own, or all share one. "auto" decides by how much the
         variances of the columns spread: if as little as noise of one variance would, the variables share their units.
+    checkpoint : path-like or None, default=None
+        A file that keeps the results of passes over data in blocks (a dask array, a zarr array, ...) during a long fit.
+        If the process dies, the same fit with the same file goes on from there, and ends with the same result. A file
+        of other data is refused.
 
     Examples
     --------
@@ -56,13 +62,17 @@ class Joint(Parameters):
     """
 
     noise: Literal["auto", "own", "common"] = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
 
     def check(self) -> None:
         """Refuse values that no data could make right."""
         check_choice("noise", self.noise, ("auto", "own", "common"))
+        check_checkpoint(self.checkpoint)
 
     def find(self, frame: Frame, n_components: int | None, wishes: Wishes, random_state: Any = None) -> Found:
         """Find the relevant variables, and the order in which they add to what is known of the structure."""
+        if self.checkpoint is not None:
+            frame.remember_passes(self.checkpoint)
         tails = frame.tails
         matrix = in_unit(frame.clipped)
         # Columns that hardly ever differ from one value are equal to others by chance: they are not judged.
