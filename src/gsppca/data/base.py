@@ -31,6 +31,8 @@ class Matrix(ABC):
         Sums of squares of the columns of Z.
     known_spectrum : tuple of two ndarrays and a float, or None
         Leading eigenvalues and axes, once `linalg.spectrum` has found them, and the level above which none is missing.
+    known_products : tuple of two ndarrays, or None
+        Indices of some columns, and their products with all columns, once `evidence.by_products` has found them.
     """
 
     n_samples: int
@@ -39,6 +41,7 @@ class Matrix(ABC):
     column_scale: FloatArray | None
     column_squares: FloatArray
     known_spectrum: tuple[FloatArray, FloatArray, float] | None = None
+    known_products: tuple[IntArray, FloatArray] | None = None
 
     def gram_product(self, axes: FloatArray) -> FloatArray:
         """Return ``axes Z'Z``, shape (n_axes, n_features): all that an EM iteration needs of the data."""

@@ -8,6 +8,7 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix
+from gsppca.data.sparse import SparseMatrix
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
 LEAST_HEIGHT = 64  # rows of a fold that are multiplied at a time
@@ -76,7 +77,9 @@ def fold_products(
     n_folds = int(fold.max()) + 1
     others = np.empty((matrix.n_samples, 0)) if others is None else others
     weights = np.ones(len(chosen)) if weights is None else weights
-    if matrix.n_samples <= matrix.n_features:  # few rows: copies of the chosen columns for each fold are small
+    if matrix.n_samples <= min(
+        matrix.n_features, MANY_ROWS
+    ):  # few rows: copies of the chosen columns for each fold are small
         columns = column_values(matrix, chosen)
         member = fold[:, None] == np.arange(n_folds)
         left = _with_squares(columns, columns, weights)
@@ -117,6 +120,43 @@ def _block_fold_products(
 
 def _with_squares(columns: FloatArray, squared: FloatArray, weights: FloatArray) -> FloatArray:
     return np.column_stack([columns, np.einsum("ij,ij,j->i", squared, squared, weights)])
+
+
+def column_products(matrix: Matrix, chosen: IntArray) -> FloatArray:
+    """Return products of some columns of Z with all columns, shape (n_chosen, n_features), in one pass."""
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_column_products, chosen)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_column_products(matrix, slice(0, matrix.n_samples), chosen)
+
+
+def _block_column_products(part: ArrayMatrix, _: slice, chosen: IntArray) -> FloatArray:
+    if isinstance(part, SparseMatrix):
+        return part.column_products(chosen)
+    height = max(BLOCK_BYTES // (8 * part.n_features), len(chosen) // 2, 1)
+    total = np.zeros((len(chosen), part.n_features))
+    for start in range(0, part.n_samples, height):
+        block = part._centred(slice(start, min(start + height, part.n_samples)))
+        total += block[:, chosen].T @ block
+    return total
+
+
+def rank_sums(matrix: Matrix, count: int) -> FloatArray:
+    """Return sums of the rows of Z with weights that are waves over the ranks of their lengths, (count, n_features).
+
+    They lie in the space of the rows, and follow the order of the columns; two passes over the data find them.
+    """
+    order = np.argsort(matrix.row_squares(), kind="stable")
+    places = np.empty(len(order))
+    places[order] = (np.arange(len(order)) + 0.5) / len(order)
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_rank_sums, places, count)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_rank_sums(matrix, slice(0, matrix.n_samples), places, count)
+
+
+def _block_rank_sums(part: ArrayMatrix, rows: slice, places: FloatArray, count: int) -> FloatArray:
+    return part.transposed_product(np.cos(np.pi * np.outer(places[rows], np.arange(1, count + 1))))
 
 
 def scores_and_squares(matrix: Matrix, axes: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ from gsppca.data.blocks import (
 )
 from gsppca.data.entries import aligned
 
-FAN_IN = 8
+FAN_IN = 4  # of partial results in the memory of a worker at once: each may be some matrices of all columns
 
 
 class LazyBlocks(Blocks):

@@ -5,7 +5,7 @@ Three ways, of which the shape of the data decides:
 * few variables: one matrix X'X of the whole, in one pass over the data; supports are corners of it;
 * few samples: X_S X_S' for supports of more variables than samples, from that of the whole or of the support before
   where few variables differ; X_S'X_S for the others;
-* many of both: products with blocks of axes.
+* many of both: products of some variables with all, and with blocks of axes (`by_products`).
 
 The numbers are those of `linalg.nested`: a small spectrum in full, of others the leading part and the moments.
 """
@@ -22,7 +22,7 @@ from scipy.sparse.linalg import eigsh
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data.base import Matrix
-from gsppca.linalg.krylov import krylov_pairs
+from gsppca.evidence.by_products import ByProducts
 from gsppca.linalg.nested import LARGEST_GRAM, SupportSpectrum
 
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
@@ -72,6 +72,8 @@ class Decomposer:
             self._gram = matrix.gram
         if n < p and n <= LARGEST_GRAM:
             self._outer = matrix.outer_gram()
+        few = self._gram is not None or self._outer is not None
+        self.by_products = None if few else ByProducts(matrix, n_leading, self._summed_up)
 
     def of(self, support: BoolArray) -> Decomposition:
         """Decompose a support of at least two variables."""
@@ -80,9 +82,9 @@ class Decomposer:
             return self._by_samples(self._outer_gram(support), size)
         if self._gram is not None:
             return self._by_corner(support)
-        if size <= LARGEST_GRAM:
-            return self._by_variables(support)
-        return self._by_products(support)
+        if self.by_products is not None:
+            return Decomposition(*self.by_products.of(support))
+        return self._by_variables(support)
 
     def _by_corner(self, support: BoolArray) -> Decomposition:
         assert self._gram is not None
@@ -116,25 +118,6 @@ class Decomposer:
         return Decomposition(
             spectrum, lambda count: self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
         )
-
-    def _by_products(self, support: BoolArray) -> Decomposition:
-        """Both sides large: leading eigenpairs by products, and the spread that noise of this shape has."""
-        n = self.matrix.n_samples
-        active = self.matrix.columns(support)
-        size = active.n_features
-        values, axes = krylov_pairs(active.gram_product, size, self.n_leading)
-        axes, values = axes[values > NONE * values[0]], values[values > NONE * values[0]] / n
-        rank = min(size, n - 1) if len(values) == self.n_leading else len(values)
-        rest = max(active.total_squares / n - float(values.sum()), 0.0)
-        n_rest = rank - len(values)
-        squares = rest**2 / max(n_rest, 1) * (1 + min(size, n) / max(size, n))  # the law of Marchenko & Pastur
-
-        def projections(count: int) -> FloatArray:
-            wide = np.zeros((count, len(support)))
-            wide[:, support] = axes[:count]
-            return self.matrix.gram_product(wide) / np.sqrt(n * values[:count])[:, None]
-
-        return Decomposition(SupportSpectrum(values, rank, rest, squares), projections)
 
     def _outer_gram(self, support: BoolArray) -> FloatArray:
         """Return ``X_S X_S'``: from that of all variables or of the last support, where fewer variables differ.

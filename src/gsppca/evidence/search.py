@@ -265,7 +265,7 @@ def _eliminate(supports: Supports, start: Support, share: float, n_components: i
         last = visited[-1]
         explained, _, _ = supports.explained(last, n_components or last.n_components)
         # Of all variables: one that was dropped may come back.
-        kept = supports.first(explained, max(int(last.size * share), FEWEST))
+        kept = supports.first(explained, max(supports.fewer(last.size, share), FEWEST))
         if np.count_nonzero(kept) >= last.size:
             break
         visited.append(supports.at(kept))

@@ -168,6 +168,11 @@ class Supports:
         explained, noise = self._explained[key]
         return explained, d, noise
 
+    def fewer(self, size: int, share: float) -> int:
+        """Return a share of some variables; where a large support takes passes over the data, no more than do not."""
+        by_products = self._decomposer.by_products
+        return int(size * share) if by_products is None else min(int(size * share), by_products.largest)
+
     def first(self, score: FloatArray, count: int) -> BoolArray:
         """Return about `count` variables of largest score, those that tie with the last included."""
         last = float(np.partition(score, -count)[-count])

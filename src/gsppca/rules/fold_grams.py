@@ -1,4 +1,4 @@
-"""Many rows of few columns: all that a core needs comes from one Gram matrix of every fold, in one pass over the data.
+"""Many rows: all that a core needs comes from products of columns over the rows of each fold, in one pass.
 
 Nothing of single rows is held. What the other ways take from scores and rows is had like this:
 
@@ -18,9 +18,10 @@ import numpy as np
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import fold_products
+from gsppca.linalg.spectrum import top_pairs
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.shares import CoreDescription, FoldMoments, describe_moments
-from gsppca.rules.training import FromGrams
+from gsppca.rules.training import Decomposition, FromGrams
 
 
 class FromFoldGrams(FromGrams):
@@ -39,7 +40,7 @@ class FromFoldGrams(FromGrams):
     """
 
     def __init__(self, targets: Targets, n_components: int, everything: Matrix, places: IntArray):
-        super().__init__(targets, n_components)
+        Decomposition.__init__(self, targets, n_components)
         self.everything, self.places = everything, places
         self.counts: IntArray = np.empty(0, dtype=np.intp)
         self.with_all: FloatArray = np.empty((0, 0, 0))
@@ -51,7 +52,8 @@ class FromFoldGrams(FromGrams):
         weights = np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
         sums = fold_products(self.everything, self.places, folds, weights=weights)
         self.counts, self.with_all, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
-        total, fourths = self.standard.gram, float(self.fourths.sum())
+        total, fourths = self._grams().sum(axis=0), float(self.fourths.sum())
+        self.whole = top_pairs(self.targets.gram(total), self.n_components)
         parts = [self._part(total, np.empty((0, *total.shape)), self.matrix.n_samples, fourths)]
         for number, gram in enumerate(self._grams() if fold is not None else ()):
             n_rows = self.matrix.n_samples - int(self.counts[number])

@@ -70,7 +70,8 @@ class Task:
         self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
 
     def _decomposed(self, targets: Targets) -> Decomposition:
-        if self.everything.n_samples > MANY_ROWS and self.everything.n_features <= LARGEST_GRAM:
+        few = len(self.places) * self.everything.n_features <= LARGEST_GRAM**2
+        if self.everything.n_samples > MANY_ROWS and few:
             return FromFoldGrams(targets, self.n_components, self.everything, self.places)
         return decompose(targets, self.n_components)
 
