@@ -82,5 +82,5 @@ def _orthogonal_to(basis: FloatArray) -> FloatArray:
     vector: FloatArray = np.random.default_rng(len(basis)).standard_normal(basis.shape[1])
     for _ in range(3):
         vector -= (basis @ vector) @ basis
-        vector /= np.linalg.norm(vector)
+        vector = vector / np.linalg.norm(vector)
     return vector
