@@ -15,6 +15,7 @@ from gsppca.checks import check_choice
 from gsppca.components.clipping import Tails, has_own_noise
 from gsppca.components.dimension import MAX_DIMENSION
 from gsppca.data import Matrix
+from gsppca.evidence.decompose import form_gram
 from gsppca.evidence.path import evidence_along
 from gsppca.evidence.search import JointFit, find_support, without_evidence
 from gsppca.frame import Frame, in_unit, standardised
@@ -82,11 +83,12 @@ class Joint(Parameters):
             judged = np.ones(len(judged), dtype=bool)
         part = matrix if judged.all() else matrix.columns(judged)
         own = self._own_noise(part, tails)
+        part = standardised(part) if own else part
         fit = without_evidence(part.n_features)
         if can_be_judged:
             fit = find_support(
                 part,
-                _most_components(part, n_components, own),
+                _most_components(part, n_components),
                 own_noise=own,
                 temperature=tails.temperature,
                 progress=lambda done: tell("joint evidence", done),
@@ -132,11 +134,12 @@ class Joint(Parameters):
         return has_own_noise(matrix.column_squares, matrix.n_samples, tails)
 
 
-def _most_components(matrix: Matrix, n_components: int | None, own: bool) -> int:
+def _most_components(matrix: Matrix, n_components: int | None) -> int:
     n, p = matrix.n_samples, matrix.n_features
     if n_components is not None:
         return check_n_components(n_components, n, p)
-    count = estimate_n_components(standardised(matrix) if own else matrix)
+    form_gram(matrix)
+    count = estimate_n_components(matrix)
     return max(1, min(2 * count + SPARE_COMPONENTS, MAX_DIMENSION, n - 1, p - 1))
 
 
