@@ -1,11 +1,17 @@
-"""Data beyond memory: out of core, on worker processes, sparse.
+"""Data beyond memory: out of core, on worker processes, sparse; each proof by itself, with the default method.
 
-``GSPPCA_BENCH_SHARE=0.01`` makes a trial run on a hundredth of the rows; it prints its page and writes nothing.
+    python -m benchmarks.scale --only million
+
+runs one of them and puts its section into ``results/scale.md``; the others stay as they are. Without ``--only`` all
+run, one after the other. ``GSPPCA_BENCH_SHARE=0.1`` makes a trial run on a tenth of the rows, which prints its section
+and writes nothing. Files are made in the temporary folder, 8 GB at most, and deleted at the end.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import resource
 import tempfile
 import threading
@@ -24,7 +30,7 @@ import distributed
 import numpy as np
 from scipy import sparse
 
-from benchmarks.tools import table, write
+from benchmarks.tools import RESULTS, machine, table
 from gsppca import GSPPCA
 from gsppca.data import as_blocks, as_matrix
 
@@ -83,9 +89,8 @@ class Outcome:
 
     seconds: float
     n_passes: int
-    n_iter: int
-    f_score: float
-    ranked: float  # share of the support among as many variables of highest rank
+    f_score: float  # of the relevant variables
+    core: int  # size of the core
     cpu: float = 0.0  # seconds of all processes: hardly disturbed by what else the machine does
     peak: float = 0.0  # GB, of the largest worker
     busy: float = 0.0  # share of the workers' time in our numpy code
@@ -112,17 +117,16 @@ def f_score(found: np.ndarray, wanted: np.ndarray) -> float:
     return 200.0 * float((found & wanted).sum()) / float(found.sum() + wanted.sum())
 
 
-def fit(X: Any, support: np.ndarray, **parameters: Any) -> Outcome:
+def fit(X: Any, support: np.ndarray) -> Outcome:
     blocks = as_blocks(X)
     source = X if blocks is None else blocks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start, cpu = time.perf_counter(), cpu_time()
-        model = GSPPCA(D, method="paper", **parameters).fit(source)
+        model = GSPPCA(D).fit(source)
         seconds, cpu = time.perf_counter() - start, cpu_time() - cpu
     passes = 0 if blocks is None else blocks.n_passes
-    first = float((model.ranking_[support] <= support.sum()).mean())
-    return Outcome(seconds, passes, model.n_iter_, f_score(model.support_, support), first, cpu)
+    return Outcome(seconds, passes, f_score(model.relevant_, support), int(model.core_.sum()), cpu)
 
 
 def fit_on(n_workers: int, X: da.Array, support: np.ndarray) -> Outcome:
@@ -151,10 +155,9 @@ def row(label: str, n: int, outcome: Outcome, n_workers: int | str) -> list[obje
         f"{1e6 * outcome.seconds / n:.0f}",
         f"{outcome.cpu:.0f}",
         f"{1e6 * outcome.cpu / n:.0f}",
-        outcome.n_passes,
-        outcome.n_iter,
+        outcome.n_passes or "",
         f"{outcome.f_score:.1f}",
-        f"{100 * outcome.ranked:.1f} %",
+        outcome.core,
         f"{outcome.peak:.2f}" if outcome.peak else "",
         f"{100 * outcome.busy:.0f} %" if outcome.busy else "",
         f"{100 * outcome.reading:.0f} %" if outcome.busy else "",
@@ -170,9 +173,8 @@ HEADER = [
     "CPU seconds",
     "CPU µs per row",
     "passes",
-    "iterations",
     "F",
-    "ranked first",
+    "core",
     "peak GB per worker",
     "in numpy",
     "reading",
@@ -180,56 +182,46 @@ HEADER = [
 ]
 
 
-def out_of_core(folder: Path) -> tuple[str, str]:
-    """(a) to (c): a million rows, fewer of them, and one worker."""
+def million(folder: Path) -> tuple[str, str]:
+    """A million rows, and fewer of them: does the time per row stay the same?"""
     n = int(1_000_000 * SHARE)
     file = File(folder / "tall.f32", n, 2000).generate()
     rows = []
-    for share, n_workers in ((1.0, 2), (0.5, 2), (0.25, 2), (0.125, 2), (0.25, 1)):
+    for share in (1.0, 0.5, 0.25, 0.125):
         count = int(n * share)
-        outcome = fit_on(n_workers, file.blocks(count, max(2, round(64 * share))), file.support)
-        rows.append(row(f"{count:,} x {file.p:,}", count, outcome, n_workers))
+        outcome = fit_on(2, file.blocks(count, max(2, round(64 * share))), file.support)
+        rows.append(row(f"{count:,} x {file.p:,}", count, outcome, 2))
         report(rows[-1])
-    file.path.unlink()
     return (
-        "## (a) to (c) A million rows on disk\n\nfloat32, 8 GB; worker processes with 3 GB each, one thread each. A "
-        "Gram matrix is formed once: the iterations need no further pass.",
+        "float32, 8 GB on disk; worker processes with 3 GB each, one thread each. F is that of the relevant variables, "
+        "200 of which carry five factors.",
         table(HEADER, rows),
     )
 
 
-def many_passes(folder: Path) -> tuple[str, str]:
-    """The hard part: too many variables for a Gram matrix, so that every iteration reads all."""
+def wide(folder: Path) -> tuple[str, str]:
+    """Too many variables for a Gram matrix of all."""
     n = int(100_000 * SHARE)
     file = File(folder / "wide.f32", n, 6000).generate()
-    rows = []
-    for n_workers in (2, 1):
-        outcome = fit_on(n_workers, file.blocks(n, 32), file.support)
-        rows.append(row(f"{n:,} x {file.p:,}", n, outcome, n_workers))
-        report(rows[-1])
-        per_pass = outcome.seconds / outcome.n_passes
-        rows[-1][0] = f"{rows[-1][0]}, {per_pass:.2f} s a pass, {outcome.sent / 32:.2f} MB a block"
-    file.path.unlink()
+    outcome = fit_on(2, file.blocks(n, 32), file.support)
+    rows = [row(f"{n:,} x {file.p:,}", n, outcome, 2)]
+    report(rows[-1])
+    per_pass, sent = outcome.seconds / outcome.n_passes, outcome.sent / 32
     return (
-        "## The hard part: every iteration reads all\n\n6,000 columns are too many for a Gram matrix: the start and "
-        "each iteration take a pass over 2.4 GB.",
+        f"float32, 2.4 GB on disk. {per_pass:.1f} s a pass on average; a block returns {sent:.1f} MB on average.",
         table(HEADER, rows),
     )
 
 
 def against_numpy(folder: Path) -> tuple[str, str]:
-    """(d) the same data in memory and in blocks."""
+    """The same data in memory and in blocks."""
     n = int(200_000 * SHARE)
     file = File(folder / "memory.f32", n, 2000).generate()
     X = file.read(0, n)
     lazy = da.from_array(X, chunks=(n // 32, -1), name=False)
     jobs: list[tuple[str, Callable[[], Outcome], int | str]] = [
         ("numpy array", lambda: fit(X, file.support), ""),
-        (
-            "dask array of it, threads",
-            lambda: fit(lazy, file.support),
-            "",
-        ),
+        ("dask array of it, threads", lambda: fit(lazy, file.support), ""),
         ("dask array from disk, processes", lambda: fit_on(2, file.blocks(n, 32), file.support), 2),
     ]
     rows: list[list[object]] = []
@@ -240,14 +232,10 @@ def against_numpy(folder: Path) -> tuple[str, str]:
             rows.append(row(label, n, outcome, n_workers))
             report(rows[-1])
             best[label] = np.fmin(best.get(label, np.inf), [outcome.seconds, outcome.cpu])
-    file.path.unlink()
     relative = {label: values / best["numpy array"] for label, values in best.items()}
     ratios = [f"{label}: {wall:.2f} ({cpu:.2f} in CPU)" for label, (wall, cpu) in relative.items()]
-    return (
-        f"## (d) In memory against blocks, {n:,} x 2,000 float32\n\nThe better of two runs, relative to numpy: "
-        + "; ".join(ratios)
-        + ".",
-        table(HEADER, rows),
+    return f"{n:,} x 2,000 float32. The better of two runs, relative to numpy: {'; '.join(ratios)}.", table(
+        HEADER, rows
     )
 
 
@@ -271,7 +259,7 @@ def scheduling(folder: Path) -> tuple[str, str]:
             rows.append([n_blocks, *(f"{1e3 * value / 3 / n_blocks:.2f}" for value in (wall, ours, workers))])
             report(rows[-1])
     return (
-        "## What a block costs by itself\n\nMilliseconds for a block and a pass, blocks of 20 x 600, on two workers.",
+        "Milliseconds for a block and a pass, blocks of 20 x 600, on two workers.",
         table(["blocks", "wall", "CPU, client and scheduler", "CPU, workers"], rows),
     )
 
@@ -294,7 +282,7 @@ def sparse_counts(n: int, p: int, q: int = 500, density: float = 0.05) -> tuple[
 
 
 def in_memory_sparse(folder: Path) -> tuple[str, str]:
-    """(e) a sparse matrix in memory."""
+    """A sparse matrix in memory."""
     n = int(100_000 * SHARE)
     X, support = sparse_counts(n, 20_000)
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
@@ -303,11 +291,11 @@ def in_memory_sparse(folder: Path) -> tuple[str, str]:
     outcome = fit(X, support)
     peak = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
-    report([outcome])
     rows = [row(f"CSR, {n:,} x 20,000", n, outcome, "")]
+    report(rows[-1])
     return (
-        f"## (e) Sparse, {n:,} x 20,000, {100 * X.nnz / n / 20_000:.0f} % not zero, float32\n\nThe matrix takes "
-        f"{size / 1e9:.2f} GB; a fit at most {peak / 1e9:.2f} GB beyond it.",
+        f"Counts, {100 * X.nnz / n / 20_000:.0f} % not zero, float32. The matrix takes {size / 1e9:.2f} GB; a fit at "
+        f"most {peak / 1e9:.2f} GB beyond it.",
         table(HEADER, rows),
     )
 
@@ -316,27 +304,73 @@ def report(cells: list[object]) -> None:
     print(*cells, f"(load {os.getloadavg()[0]:.1f})", flush=True)
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Proof:
+    """One section of the page, and about how long it takes on two idle cores."""
+
+    heading: str
+    run: Callable[[Path], tuple[str, str]]
+    minutes: int
+
+
+PROOFS = {
+    "million": Proof("A million rows on disk", million, 12),
+    "wide": Proof("Too many columns for a Gram matrix of all", wide, 8),
+    "numpy": Proof("In memory against blocks", against_numpy, 8),
+    "sparse": Proof("A sparse matrix of 100,000 rows and 20,000 columns", in_memory_sparse, 12),
+    "blocks": Proof("What a block costs by itself", scheduling, 1),
+}
+
+
+@contextmanager
+def watched_load() -> Iterator[list[float]]:
+    """Collect the load of the machine while something runs."""
     loads: list[float] = []
     stop = threading.Event()
 
     def watch() -> None:
+        loads.append(os.getloadavg()[0])
         while not stop.wait(5):
             loads.append(os.getloadavg()[0])
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    parts: list[str] = []
     try:
-        with tempfile.TemporaryDirectory(prefix="gsppca-") as folder:
-            for part in (out_of_core, many_passes, against_numpy, in_memory_sparse, scheduling):
-                parts += part(Path(folder))
+        yield loads
     finally:
         stop.set()
         watcher.join()
-    loads.append(os.getloadavg()[0])
-    load = f"Load of the machine during the run: {np.median(loads):.1f} (median), {max(loads):.1f} (most)."
-    if SHARE == 1:
-        write("scale", "Data of any size", load, *parts)
-    else:
-        print("\n\n".join([load, *parts]))
+
+
+def section(name: str) -> str:
+    """Run a proof, and return its section of the page."""
+    proof = PROOFS[name]
+    with tempfile.TemporaryDirectory(prefix="gsppca-") as folder, watched_load() as loads:
+        text, rows = proof.run(Path(folder))
+    load = f"load of the machine {np.median(loads):.1f} (median), {max(loads):.1f} (most)"
+    how = f"`python -m benchmarks.scale --only {name}` on {machine()}; {load}."
+    return "\n\n".join([f"## {proof.heading}", how, text, rows]) + "\n"
+
+
+def merged(page: str, new: dict[str, str]) -> str:
+    """Return the page with some sections replaced or added, in the order of the proofs."""
+    known = {part.partition("\n")[0]: part for part in re.split(r"(?m)^## ", page)[1:]}
+    known |= {PROOFS[name].heading: text.removeprefix("## ") for name, text in new.items()}
+    sections = [known[proof.heading].strip() for proof in PROOFS.values() if proof.heading in known]
+    return "\n\n".join(["# Data of any size", *(f"## {text}" for text in sections)]) + "\n"
+
+
+def main(names: tuple[str, ...] = tuple(PROOFS)) -> None:
+    path = RESULTS / "scale.md"
+    for name in names:
+        print(f"[{name}] about {PROOFS[name].minutes} minutes on two idle cores", flush=True)
+        text = section(name)
+        print(text)
+        if SHARE == 1:
+            path.write_text(merged(path.read_text() if path.exists() else "", {name: text}))
+
+
+if __name__ == "__main__":  # worker processes import this module too
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", action="append", choices=PROOFS, help="one of the proofs; several times for several")
+    main(tuple(parser.parse_args().only or PROOFS))

@@ -14,7 +14,7 @@ import gsppca
 
 SOURCE = Path(gsppca.__file__).parent
 
-LEAVES = {"_atomic", "_masked", "_npz", "_optional", "_threads", "_typing"}
+LEAVES = {"_atomic", "_checkpoint", "_masked", "_npz", "_optional", "_threads", "_typing"}
 LEAVES |= {"checks", "exceptions", "metrics", "parameters", "progress"}
 # Room or module: the others that it may import, besides the leaves.
 ARROWS = {

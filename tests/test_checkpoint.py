@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import clone
 
 from gsppca import GSPPCA, GSPPCASelector, Paper
-from gsppca.rankings.vem import checkpoint as checkpoint_module
+from gsppca import _checkpoint as checkpoint_module
 
 NAMES = ["relevance_", "ranking_", "support_", "components_", "noise_variance_", "n_iter_"]
 
@@ -145,7 +145,7 @@ def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
         import sys, time
         import numpy as np
         from gsppca import GSPPCA, Paper
-        from gsppca.rankings.vem import checkpoint
+        from gsppca import _checkpoint as checkpoint
         from gsppca.data.base import Matrix
         checkpoint.EVERY = 0.0
         product = Matrix.gram_product

@@ -6,6 +6,7 @@ Constant columns are left out, missing entries are filled, columns are divided b
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,9 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.components.clipping import Tails, clip_tails, measure_tails
 from gsppca.components.imputation import Imputation, impute
-from gsppca.data import Matrix, as_blocks, as_matrix
+from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
+from gsppca.data.folds import MANY_ROWS, sums_and_squares
+from gsppca.data.passes import PassFile
 from gsppca.data.shadows import Shadowed, add_shadows
 from gsppca.progress import tell
 from gsppca.results import Found
@@ -78,10 +81,27 @@ class Frame:
         kept = everything if self.varying.all() else everything.columns(self.varying)
         return kept if self.scale is None else standardised(kept)
 
+    @cached_property
+    def rows(self) -> FloatArray | None:
+        """Numbers by which many rows are dealt out to folds, as `Tails` has them; None where there are few."""
+        if "tails" in self.__dict__:
+            return self.tails.rows
+        return sums_and_squares(standardised(self.data)) if self.data.n_samples > MANY_ROWS else None
+
     @property
     def _container(self) -> Any:
         """The numbers of X, of all columns: an array, a sparse matrix or blocks."""
         return as_blocks(self.source) or self.source
+
+    def remember_passes(self, path: str | os.PathLike[str]) -> None:
+        """Keep the results of all further passes over data in blocks in a file; take those that it has."""
+        if not isinstance(self.source, Blocks):
+            raise ValueError(
+                f"checkpoint={str(path)!r} keeps the results of passes over data in blocks, and this data is in memory "
+                "as a whole. Leave it out, or give a dask or zarr array."
+            )
+        assert self.source.fingerprint is not None
+        self.source.memory = PassFile(path, self.source.shape, self.source.fingerprint)
 
     def looked_at(self, found: Found) -> Matrix:
         """Return the matrix that a method looked at, in a unit in which squares of squares can be held."""
@@ -117,6 +137,8 @@ def frame_of(X: Any, *, scale: bool, robust: bool, missing: str, n_components: i
     """
     imputation = _imputed(X, n_components, scale) if missing == "impute" else None
     source = X if imputation is None else imputation.inflated()
+    if isinstance(source, Blocks):
+        source.memory = None  # that of another fit
     everything = as_matrix(source)
     check_magnitude(source, everything.column_squares)
     varying = check_varying(everything.column_squares)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gsppca import _checkpoint as module
 from gsppca.data import as_matrix
-from gsppca.rankings.vem import checkpoint as module
 from gsppca.rankings.vem.checkpoint import NUMBERS, Checkpoint, _count
 from gsppca.stages import relaxed_vem
 from tests.conftest import sparse_factor_data

@@ -53,5 +53,5 @@ def test_rounding_does_not_order():
     assert tolerant_ranks(values).tolist() == [0, 2, 0, 1]
     keys = np.array([values, [0.0, 0.0, 1.0, 0.0]])
     assert largest_first(keys).tolist() == [1, 3, 2, 0]
-    assert place_of_largest(keys) == 1
-    assert place_of_largest(keys[:, [0, 2]]) == 1
+    assert place_of_largest(keys[0], keys[1:]) == 1
+    assert place_of_largest(keys[0, [0, 2]], keys[1:, [0, 2]]) == 1

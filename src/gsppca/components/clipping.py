@@ -28,9 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca._typing import BoolArray, FloatArray
 from gsppca.components.units import share_units
-from gsppca.data.clipped import clip_columns, column_sums
+from gsppca.data.clipped import clip_columns, column_sums, row_and_column_sums
+from gsppca.data.folds import MANY_ROWS
 
 LEAST_EXCESS = 0.5
 N_ERRORS = 4.0
@@ -59,6 +60,9 @@ class Tails:
         Columns that are not to be judged; none if the tails are not heavy.
     temperature : float
         What log evidences are to be divided by; 1 if the tails are not heavy.
+    rows : ndarray of shape (n_samples, 2) or None
+        Sums and sums of squares of the rows, as `data.folds.sums_and_squares` has them of standardised columns; of more
+        than `data.folds.MANY_ROWS` rows only.
     """
 
     heavy: bool
@@ -67,6 +71,7 @@ class Tails:
     high: FloatArray
     rare: BoolArray
     temperature: float
+    rows: FloatArray | None
 
 
 def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, always: bool = False) -> Tails:
@@ -87,13 +92,17 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
     low, high = np.full(p, -np.inf), np.full(p, np.inf)
     active = np.arange(p)
     units = np.broadcast_to(np.asarray(unit, dtype=float), (p,))
-    centre, kurtosis, deviation = _moments(X, mean, low, high, units, active)
+    # What the folds of many rows need of them comes with the same pass.
+    by_row = (0, 2) if n > MANY_ROWS else ()
+    sums, of_rows = row_and_column_sums(X, _powers, mean, low, high, units, by_row=by_row)
+    rows = of_rows.T if by_row else None
+    centre, kurtosis, deviation = _moments(sums / n, mean, units)
     varying = np.isfinite(kurtosis)
     excess = float(kurtosis[varying].mean()) - 3 if varying.any() else 0.0
     error = float(np.sqrt(24 / (n * max(int(varying.sum()), 1))))
     heavy = always or excess > max(LEAST_EXCESS, N_ERRORS * error)
     if not heavy:
-        return Tails(False, excess, low, high, np.zeros(p, dtype=bool), 1.0)
+        return Tails(False, excess, low, high, np.zeros(p, dtype=bool), 1.0, rows)
     most = max(n / FEWEST, ALLOWED)
     for _ in range(MAX_ROUNDS):
         if not len(active):
@@ -101,15 +110,15 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
         low[active] = centre[active] - REACH * deviation[active]
         high[active] = centre[active] + REACH * deviation[active]
         before = kurtosis[active]
-        centre[active], kurtosis[active], deviation[active] = _moments(
-            X, centre[active], low[active], high[active], units[active], active
-        )
+        parameters = [one[active] for one in (centre, low, high, units)]
+        sums = column_sums(X, _powers, *parameters, columns=active)
+        centre[active], kurtosis[active], deviation[active] = _moments(sums / n, centre[active], units[active])
         # A gross outlier is cut down round by round, and the kurtosis falls only when it is near the others.
         now = kurtosis[active]
         active = active[(now < (1 - SETTLED) * before) | (now > most)]
     rare = ~(kurtosis < most)
     left = max(float(kurtosis[~rare].mean()) - 3, 0.0) if not rare.all() else 0.0
-    return Tails(True, excess, low, high, rare, max(left / float(np.log(math.e + left)), 1.0))
+    return Tails(True, excess, low, high, rare, max(left / float(np.log(math.e + left)), 1.0), rows)
 
 
 def clip_tails(X: Any, tails: Tails) -> Any:
@@ -132,15 +141,12 @@ def has_own_noise(column_squares: FloatArray, n_samples: int, tails: Tails) -> b
     return tails.heavy or few or not share_units(column_squares, n_samples)
 
 
-def _moments(
-    X: Any, centre: FloatArray, low: FloatArray, high: FloatArray, unit: FloatArray, columns: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _moments(means: FloatArray, centre: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, kurtosis and standard deviation, by the mean absolute deviation round `centre`, of some clipped columns.
 
-    The kurtosis of a constant column is nan.
+    `means` are those of `_powers`. The kurtosis of a constant column is nan.
     """
-    n = X.shape[0]
-    first, absolute, second, third, fourth = column_sums(X, _powers, centre, low, high, unit, columns=columns) / n
+    first, absolute, second, third, fourth = means
     variance = second - first**2
     central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
     # Rounding leaves a constant column some variance.

@@ -31,6 +31,10 @@ class Matrix(ABC):
         Sums of squares of the columns of Z.
     known_spectrum : tuple of two ndarrays and a float, or None
         Leading eigenvalues and axes, once `linalg.spectrum` has found them, and the level above which none is missing.
+    known_products : tuple of two ndarrays, or None
+        Indices of some columns, and their products with all columns, once `evidence.by_products` has found them.
+    known_outer : ndarray of shape (n_samples, n_samples) or None
+        ``Z Z'``, where one stage has formed it for the next.
     """
 
     n_samples: int
@@ -39,6 +43,8 @@ class Matrix(ABC):
     column_scale: FloatArray | None
     column_squares: FloatArray
     known_spectrum: tuple[FloatArray, FloatArray, float] | None = None
+    known_products: tuple[IntArray, FloatArray] | None = None
+    known_outer: FloatArray | None = None
 
     def gram_product(self, axes: FloatArray) -> FloatArray:
         """Return ``axes Z'Z``, shape (n_axes, n_features): all that an EM iteration needs of the data."""
@@ -48,6 +54,11 @@ class Matrix(ABC):
     def gram(self) -> FloatArray:
         """``Z'Z``, shape (n_features, n_features), formed when it is first needed; for few features only."""
         return self._gram()
+
+    @property
+    def gram_is_known(self) -> bool:
+        """Whether ``Z'Z`` takes no pass over the data."""
+        return "gram" in self.__dict__
 
     @property
     def prefers_gram(self) -> bool:

@@ -20,12 +20,13 @@ from gsppca._masked import unmasked
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.entries import aligned, first_bad_entry, stored_values
 from gsppca.data.memory import as_floats
+from gsppca.data.passes import PassFile
 from gsppca.progress import tell
 
 TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]
-Combine = Callable[[FloatArray, FloatArray], FloatArray]
+Combine = Callable[[Any, Any], Any]
 
 
 class BlockError(RuntimeError):
@@ -49,6 +50,10 @@ class Blocks(ABC):
         float32 or float64: in what its numbers are treated and shown.
     n_passes : int
         How often all blocks have been read so far.
+    fingerprint : ndarray or None
+        Numbers that are hardly ever the same for other data, once a first pass has found them.
+    memory : PassFile or None
+        What keeps the results of passes.
     """
 
     ndim = 2
@@ -62,6 +67,8 @@ class Blocks(ABC):
         dtype = dtype.newbyteorder("=")
         self.dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.n_passes = 0
+        self.fingerprint: FloatArray | None = None
+        self.memory: PassFile | None = None
         self._told_at = time.monotonic()
 
     @property
@@ -69,13 +76,21 @@ class Blocks(ABC):
         """How many blocks there are."""
         return len(self.edges) - 1
 
-    def fold(self, task: Task, combine: Combine = np.add) -> FloatArray:
-        """Combine ``task(block, first_row)`` of all blocks, in an order that is fixed, in one pass over the data."""
+    def fold(self, task: Task, combine: Combine = np.add) -> Any:
+        """Combine ``task(block, first_row)`` of all blocks, in an order that is fixed, in one pass over the data.
+
+        A task returns an array or a tuple of arrays.
+        """
+        if self.memory is None:
+            return self._counted(task, combine)
+        return self.memory.recall((task, combine), lambda: self._counted(task, combine))
+
+    def _counted(self, task: Task, combine: Combine) -> Any:
         self.n_passes += 1
         return self._fold(task, combine)
 
     @abstractmethod
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         """Do what `fold` says."""
 
     @abstractmethod

@@ -66,7 +66,8 @@ class ChunkedMatrix(ColumnView):
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses squares that are not finite
-            _, mean, squares = self.X.fold(_block_moments, _combine_moments)
+            self.X.fingerprint = self.X.fold(_block_moments, _combine_moments)
+            _, mean, squares, _ = self.X.fingerprint
             return mean, without_rounding(squares, mean, self.n_samples)
 
     def _rows(self, number: int) -> FloatArray:
@@ -151,14 +152,22 @@ def _below(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _block_moments(block: Any, first: int) -> FloatArray:
-    """Number of rows, means and sums of squares around them, shape (3, n_features), of a block that is finite."""
+    """Moments of a block that is finite, shape (4, n_features).
+
+    Number of rows, means, sums of squares around them, and sums with weights that no two rows share: they change with
+    the order of the rows.
+    """
     refuse_not_finite(block, first)
     part = in_memory(block)
-    return np.array([np.full(part.n_features, float(part.n_samples)), part.mean, part.column_squares])
+    weights = np.sin(np.arange(first + 1.0, first + part.n_samples + 1) ** 2).astype(part.X.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weighted = np.asarray(weights @ part.X, dtype=np.float64)
+    return np.array([np.full(part.n_features, float(part.n_samples)), part.mean, part.column_squares, weighted])
 
 
 def _combine_moments(one: FloatArray, other: FloatArray) -> FloatArray:
     """Moments of the rows of both: no square of a mean appears, and a large mean costs no digits (Chan et al. 1979)."""
-    (n, mean, squares), (m, other_mean, other_squares) = one, other
+    (n, mean, squares, weighted), (m, other_mean, other_squares, other_weighted) = one, other
     shift = other_mean - mean
-    return np.array([n + m, mean + shift * (m / (n + m)), squares + other_squares + shift**2 * (n * m / (n + m))])
+    squares = squares + other_squares + shift**2 * (n * m / (n + m))
+    return np.array([n + m, mean + shift * (m / (n + m)), squares, weighted + other_weighted])

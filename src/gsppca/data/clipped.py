@@ -21,6 +21,8 @@ Elementwise = Callable[..., Iterable[FloatArray]]
 def column_sums(X: Any, function: Elementwise, *parameters: FloatArray, columns: IntArray | None = None) -> FloatArray:
     """Sum an elementwise function over the rows of each column, in one pass over the data.
 
+    `row_and_column_sums` sums over the columns of each row in the same pass.
+
     Parameters
     ----------
     X : ndarray, CSR or CSC matrix, or Blocks of shape (n_samples, n_features)
@@ -38,8 +40,29 @@ def column_sums(X: Any, function: Elementwise, *parameters: FloatArray, columns:
     -------
     sums : ndarray of shape (n_sums, n_columns)
     """
-    task = _ColumnSums(function, parameters, columns if columns is None or len(columns) < X.shape[1] else None)
-    return X.fold(task) if isinstance(X, Blocks) else task(X, 0)
+    return row_and_column_sums(X, function, *parameters, columns=columns, by_row=())[0]
+
+
+def row_and_column_sums(
+    X: Any, function: Elementwise, *parameters: FloatArray, columns: IntArray | None = None, by_row: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Sum an elementwise function over rows, as `column_sums` does, and some of its values over columns too.
+
+    Parameters
+    ----------
+    X, function, *parameters, columns
+        As in `column_sums`.
+    by_row : tuple of int
+        Which of the arrays that the function yields are summed by row.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_sums, n_columns)
+    row_sums : ndarray of shape (len(by_row), n_samples)
+    """
+    chosen = columns if columns is None or len(columns) < X.shape[1] else None
+    task = _Sums(function, parameters, chosen, by_row)
+    return X.fold(task, _combine_sums) if isinstance(X, Blocks) else task(X, 0)
 
 
 def clip_columns(X: Any, low: FloatArray, high: FloatArray) -> Any:
@@ -73,7 +96,7 @@ class MappedBlocks(Blocks):
         first, last = self.edges[number : number + 2].tolist()
         return self.function(ready(self.blocks.block(number), number, (last - first, self.shape[1])))
 
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         return self.blocks.fold(_Then(self.function, task), combine)
 
     def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> Any:
@@ -92,38 +115,56 @@ class _Then:
 
 
 @dataclass(frozen=True)
-class _ColumnSums:
-    """The sums of one block."""
+class _Sums:
+    """The sums of one block, by column and by row."""
 
     function: Elementwise
     parameters: tuple[FloatArray, ...]
     columns: IntArray | None
+    by_row: tuple[int, ...]
 
-    def __call__(self, block: Any, _: int) -> FloatArray:
+    def __call__(self, block: Any, _: int) -> tuple[FloatArray, FloatArray]:
         if self.columns is not None:
             block = block[:, self.columns]
         if issparse(block):
             return self._of_sparse(block)
         height = max(1, BLOCK_BYTES // (8 * block.shape[1]))
-        parts = (block[start : start + height] for start in range(0, block.shape[0], height))
         total: FloatArray = np.zeros(())
-        for part in parts:
-            total = total + np.array(
-                [one.sum(axis=0) for one in self.function(part.astype(np.float64), *self.parameters)]
-            )
-        return total
+        row_sums = np.empty((len(self.by_row), block.shape[0]))
+        for start in range(0, block.shape[0], height):
+            rows = slice(start, min(start + height, block.shape[0]))
+            sums = []
+            for number, one in enumerate(self.function(block[rows].astype(np.float64), *self.parameters)):
+                sums.append(one.sum(axis=0))
+                if number in self.by_row:
+                    row_sums[self.by_row.index(number), rows] = one.sum(axis=1)
+            total = total + np.array(sums)
+        return total, row_sums
 
-    def _of_sparse(self, block: Any) -> FloatArray:
+    def _of_sparse(self, block: Any) -> tuple[FloatArray, FloatArray]:
         """Stored entries one by one, some of them at a time; all zeros of a column at once."""
-        columns, width = _columns_of(block), block.shape[1]
-        absent = block.shape[0] - np.bincount(columns, minlength=width)
-        total = np.array([absent * one for one in self.function(np.zeros(width), *self.parameters)])
+        columns, (height, width) = _columns_of(block), block.shape
+        absent = height - np.bincount(columns, minlength=width)
+        zeros = [one.copy() for one in self.function(np.zeros(width), *self.parameters)]
+        total = np.array([absent * one for one in zeros])
+        row_sums = np.outer([zeros[number].sum() for number in self.by_row], np.ones(height))
         for start in range(0, block.nnz, ENTRY_BLOCK):
             part = slice(start, min(start + ENTRY_BLOCK, block.nnz))
             own = columns[part]
+            places = _rows_of(block, part) if self.by_row else own
             values = self.function(block.data[part].astype(np.float64), *(one[own] for one in self.parameters))
-            total += np.array([np.bincount(own, weights=one, minlength=width) for one in values])
-        return total
+            for number, one in enumerate(values):
+                total[number] += np.bincount(own, weights=one, minlength=width)
+                if number in self.by_row:
+                    more = np.bincount(places, weights=one - zeros[number][own], minlength=height)
+                    row_sums[self.by_row.index(number)] += more
+        return total, row_sums
+
+
+def _combine_sums(
+    one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    return one[0] + other[0], np.concatenate([one[1], other[1]], axis=1)
 
 
 @dataclass(frozen=True)
@@ -149,3 +190,10 @@ def _columns_of(block: Any) -> IntArray:
     if block.format == "csr":
         return np.asarray(block.indices)
     return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
+
+
+def _rows_of(block: Any, part: slice) -> IntArray:
+    """Row of some of the stored entries."""
+    if block.format == "csc":
+        return np.asarray(block.indices[part])
+    return np.searchsorted(block.indptr, np.arange(part.start, part.stop), side="right") - 1

@@ -21,10 +21,12 @@ def native(X: Any) -> Any:
 
 
 def aligned(X: Any) -> Any:
-    """Return an array whose numbers do not begin in the middle of a word, as they may when another process sent them.
+    """Return arrays whose numbers do not begin in the middle of a word, as they may when another process sent them.
 
     BLAS does not take such arrays, and the loops that numpy has in its place round differently.
     """
+    if isinstance(X, tuple):
+        return tuple(map(aligned, X))
     return np.require(X, requirements="A") if isinstance(X, np.ndarray) else X
 
 

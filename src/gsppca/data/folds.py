@@ -8,9 +8,11 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix
+from gsppca.data.sparse import SparseMatrix
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
 LEAST_HEIGHT = 64  # rows of a fold that are multiplied at a time
+MANY_ROWS = 4096  # beyond which folds are dealt by numbers of the rows that need no Gram matrix
 
 
 def fold_grams(matrix: Matrix, fold: IntArray) -> FloatArray:
@@ -44,7 +46,13 @@ def _block_fold_grams(part: ArrayMatrix, rows: slice, fold: IntArray, n_folds: i
     return totals
 
 
-def fold_products(matrix: Matrix, chosen: IntArray, fold: IntArray, others: FloatArray) -> FloatArray:
+def fold_products(
+    matrix: Matrix,
+    chosen: IntArray,
+    fold: IntArray,
+    others: FloatArray | None = None,
+    weights: FloatArray | None = None,
+) -> FloatArray:
     """Return products of some columns of Z with all columns, and with others, over the rows of each fold.
 
     The sums of squares of the chosen columns, by row, count as one more column on either side: it comes last.
@@ -57,47 +65,98 @@ def fold_products(matrix: Matrix, chosen: IntArray, fold: IntArray, others: Floa
         Indices of the columns.
     fold : ndarray of shape (n_samples,)
         Number of the fold of every row, from 0.
-    others : ndarray of shape (n_samples, n_others)
-        Columns in memory.
+    others : ndarray of shape (n_samples, n_others), optional
+        Columns in memory; none by default.
+    weights : ndarray of shape (n_chosen,), optional
+        What the squares of the chosen columns are multiplied by; ones by default.
 
     Returns
     -------
     products : ndarray of shape (n_folds, n_chosen + 1, n_features + n_others + 1)
     """
     n_folds = int(fold.max()) + 1
-    if matrix.n_samples <= matrix.n_features:  # few rows: copies of the chosen columns for each fold are small
+    others = np.empty((matrix.n_samples, 0)) if others is None else others
+    weights = np.ones(len(chosen)) if weights is None else weights
+    if matrix.n_samples <= min(
+        matrix.n_features, MANY_ROWS
+    ):  # few rows: copies of the chosen columns for each fold are small
         columns = column_values(matrix, chosen)
         member = fold[:, None] == np.arange(n_folds)
-        left = _with_squares(columns, columns)
+        left = _with_squares(columns, columns, weights)
         masked = (left[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
-        right = _with_squares(others, columns)
+        right = _with_squares(others, columns, weights)
         products = np.hstack([matrix.transposed_product(masked), masked.T @ right])
         return products.reshape(n_folds, left.shape[1], -1)
     if isinstance(matrix, ChunkedMatrix):
-        return matrix._sum(_block_fold_products, chosen, fold, others, n_folds)
+        return matrix._sum(_block_fold_products, chosen, fold, others, weights, n_folds)
     assert isinstance(matrix, ArrayMatrix)
-    return _block_fold_products(matrix, slice(0, matrix.n_samples), chosen, fold, others, n_folds)
+    return _block_fold_products(matrix, slice(0, matrix.n_samples), chosen, fold, others, weights, n_folds)
 
 
 def _block_fold_products(
-    part: ArrayMatrix, rows: slice, chosen: IntArray, fold: IntArray, others: FloatArray, n_folds: int
+    part: ArrayMatrix,
+    rows: slice,
+    chosen: IntArray,
+    fold: IntArray,
+    others: FloatArray,
+    weights: FloatArray,
+    n_folds: int,
 ) -> FloatArray:
     fold, others, p = fold[rows], others[rows], part.n_features
     left = np.append(chosen, p + others.shape[1])
+    everything = len(left) == left[-1] + 1
     totals = np.zeros((n_folds, len(left), left[-1] + 1))
-    height = max(n_folds, BLOCK_BYTES // (8 * totals.shape[2]))
+    # Thin blocks would cost a whole matrix of sums for few products; many sums need taller ones.
+    height = max(BLOCK_BYTES // (8 * totals.shape[2]), n_folds * min(LEAST_HEIGHT, len(left)))
     for start in range(0, part.n_samples, height):
         own = slice(start, min(start + height, part.n_samples))
         block = part._centred(own)
-        everything = _with_squares(np.hstack([block, others[own]]), block[:, chosen])
+        columns = _with_squares(np.hstack([block, others[own]]), block[:, chosen], weights)
         for number in range(n_folds):
-            inside = everything[fold[own] == number]
-            totals[number] += inside[:, left].T @ inside
+            inside = columns[fold[own] == number]
+            totals[number] += (inside if everything else inside[:, left]).T @ inside
     return totals
 
 
-def _with_squares(columns: FloatArray, squared: FloatArray) -> FloatArray:
-    return np.column_stack([columns, np.einsum("ij,ij->i", squared, squared)])
+def _with_squares(columns: FloatArray, squared: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.column_stack([columns, np.einsum("ij,ij,j->i", squared, squared, weights)])
+
+
+def column_products(matrix: Matrix, chosen: IntArray) -> FloatArray:
+    """Return products of some columns of Z with all columns, shape (n_chosen, n_features), in one pass."""
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_column_products, chosen)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_column_products(matrix, slice(0, matrix.n_samples), chosen)
+
+
+def _block_column_products(part: ArrayMatrix, _: slice, chosen: IntArray) -> FloatArray:
+    if isinstance(part, SparseMatrix):
+        return part.column_products(chosen)
+    height = max(BLOCK_BYTES // (8 * part.n_features), len(chosen) // 2, 1)
+    total = np.zeros((len(chosen), part.n_features))
+    for start in range(0, part.n_samples, height):
+        block = part._centred(slice(start, min(start + height, part.n_samples)))
+        total += block[:, chosen].T @ block
+    return total
+
+
+def rank_sums(matrix: Matrix, count: int) -> FloatArray:
+    """Return sums of the rows of Z with weights that are waves over the ranks of their lengths, (count, n_features).
+
+    They lie in the space of the rows, and follow the order of the columns; two passes over the data find them.
+    """
+    order = np.argsort(matrix.row_squares(), kind="stable")
+    places = np.empty(len(order))
+    places[order] = (np.arange(len(order)) + 0.5) / len(order)
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_rank_sums, places, count)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_rank_sums(matrix, slice(0, matrix.n_samples), places, count)
+
+
+def _block_rank_sums(part: ArrayMatrix, rows: slice, places: FloatArray, count: int) -> FloatArray:
+    return part.transposed_product(np.cos(np.pi * np.outer(places[rows], np.arange(1, count + 1))))
 
 
 def scores_and_squares(matrix: Matrix, axes: FloatArray) -> FloatArray:
@@ -110,6 +169,11 @@ def scores_and_squares(matrix: Matrix, axes: FloatArray) -> FloatArray:
 
 def _block_scores_and_squares(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:
     return np.column_stack([part.product(axes), part.row_squares()])
+
+
+def sums_and_squares(matrix: Matrix) -> FloatArray:
+    """Return the sums of the rows of Z and their sums of squares, shape (n_samples, 2)."""
+    return scores_and_squares(matrix, np.ones((1, matrix.n_features)))
 
 
 def column_values(matrix: Matrix, chosen: IntArray) -> FloatArray:

@@ -34,7 +34,7 @@ from gsppca.data.blocks import (
 )
 from gsppca.data.entries import aligned
 
-FAN_IN = 8
+FAN_IN = 4  # of partial results in the memory of a worker at once: each may be some matrices of all columns
 
 
 class LazyBlocks(Blocks):
@@ -69,7 +69,7 @@ class LazyBlocks(Blocks):
     def block(self, number: int) -> Any:
         return self._compute(self.parts[number])
 
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         delayed = _dask().delayed
         token = uuid4().hex
         run = delayed(_run_block, pure=False)

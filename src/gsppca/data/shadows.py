@@ -87,7 +87,7 @@ class ShadowedBlocks(Blocks):
         super().__init__(blocks.edges, len(places), blocks.dtype)
         self.blocks, self.double = blocks, _Doubling(places, seed)
 
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         return self.blocks.fold(_OnDoubled(task, self.double), combine)
 
     def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> Any:

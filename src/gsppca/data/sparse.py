@@ -53,6 +53,20 @@ class SparseMatrix(ArrayMatrix):
             total += block.T @ block
         return total
 
+    def column_products(self, chosen: IntArray) -> FloatArray:
+        """Return products of some columns of Z with all, shape (n_chosen, n_features), some of them at a time."""
+        X = self.X.tocsr()
+        X = X if self.index is None else X[:, self.index]
+        width = max(1, BLOCK_BYTES // (8 * self.n_features))
+        products = np.empty((len(chosen), self.n_features))
+        for start in range(0, len(chosen), width):
+            own = chosen[start : start + width]
+            products[start : start + width] = (X[:, own].T.astype(np.float64) @ X).toarray()
+        products -= self.n_samples * np.multiply.outer(self.mean[chosen], self.mean)
+        return (
+            products if self.column_scale is None else products * self.column_scale[chosen][:, None] * self.column_scale
+        )
+
     def outer_gram(self) -> FloatArray:
         width = max(1, BLOCK_BYTES // (8 * self.n_samples))
         total = np.zeros((self.n_samples, self.n_samples))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gsppca._threads import n_blas_threads, one_blas_thread
-from gsppca._typing import FloatArray, IntArray
+from gsppca._typing import IntArray
 from gsppca.data.blocks import BlockError, BlockRun, Blocks, Combine, Task, refuse_not_finite, stacked
 
 BLOCK_BYTES = 2**26  # of numbers as they are stored: enough to make reading worth its call
@@ -51,7 +51,7 @@ class StoredBlocks(Blocks):
                 "the file that holds it."
             ) from error
 
-    def _fold(self, task: Task, combine: Combine) -> FloatArray:
+    def _fold(self, task: Task, combine: Combine) -> Any:
         with closing(self._results(BlockRun(task))) as results:
             total = next(results)
             for value in results:

@@ -47,7 +47,7 @@ def log_bayes_factor_own_noise(share: FloatArray, n_samples: int, n_factors: int
         Prior variance of what the factors contribute, relative to the noise.
     """
     centred = n_samples - 1
-    left = np.log1p(g * (1 - share))
+    left = np.log(1 + g * (1 - share))  # faster than log1p, and accurate enough as a term of a sum
     return (centred - n_factors) / 2 * math.log1p(g) - centred / 2 * left
 
 

@@ -3,9 +3,9 @@
 Three ways, of which the shape of the data decides:
 
 * few variables: one matrix X'X of the whole, in one pass over the data; supports are corners of it;
-* few samples: X_S X_S' for supports of more variables than samples, from that of the whole or of the support before
-  where few variables differ; X_S'X_S for the others;
-* many of both: products with blocks of axes.
+* few samples: X_S X_S' for supports of more variables than samples, from that of a support before where few variables
+  differ; X_S'X_S for the others, which share the products of columns that they have in common;
+* many of both: products of some variables with all, and with blocks of axes (`by_products`).
 
 The numbers are those of `linalg.nested`: a small spectrum in full, of others the leading part and the moments.
 """
@@ -17,20 +17,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data.base import Matrix
-from gsppca.linalg.krylov import krylov_pairs
+from gsppca.evidence.by_products import ByProducts
+from gsppca.linalg.gram_pool import GramPool
+from gsppca.linalg.lanczos import lanczos_pairs
 from gsppca.linalg.nested import LARGEST_GRAM, SupportSpectrum
 
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
 NONE = 1e-10  # of the largest eigenvalue: one below it is rounding, and its eigenvector means nothing
 LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a difference of two Gram matrices
 
+WIDE = 1.5  # times as many variables as samples: Gram matrices of the samples are then smaller by enough
 SMALL = 128  # order up to which all eigenvectors cost no more than some
-LANCZOS = 20  # times as large an order as there are eigenvectors wanted: from here on they cost less one by one
+LANCZOS = 8  # times as large an order as there are eigenvectors wanted, and more than the next: iterations cost less
+LEAST_ORDER = 200
+SPARE = 2  # eigenvalues wanted one by one that belong to no factor
 
 Projections = Callable[[int], FloatArray]
 
@@ -51,6 +55,27 @@ class Decomposition:
     projections: Projections
 
 
+def form_gram(matrix: Matrix) -> None:
+    """Form the Gram matrix of all variables that a `Decomposer` of this matrix begins with, if there is one.
+
+    Its spectrum, which tells how many components there may be, then costs little.
+    """
+    if _has_few_variables(matrix) and not _has_few_samples(matrix):
+        _ = matrix.gram
+    elif _has_few_samples(matrix):
+        matrix.known_outer = matrix.outer_gram()
+
+
+def _has_few_variables(matrix: Matrix) -> bool:
+    n, p = matrix.n_samples, matrix.n_features
+    return p <= max(min(WIDE * n, LARGEST_GRAM), SMALL_GRAM)
+
+
+def _has_few_samples(matrix: Matrix) -> bool:
+    n, p = matrix.n_samples, matrix.n_features
+    return n < p and n <= LARGEST_GRAM and (WIDE * n < p or not _has_few_variables(matrix))
+
+
 class Decomposer:
     """Decompositions of the supports of one matrix.
 
@@ -59,30 +84,36 @@ class Decomposer:
     matrix : Matrix
         The centred data.
     n_leading : int
-        How many eigenvalues are wanted one by one; the others may be summed up.
+        How many eigenvalues are wanted one by one, `SPARE` more than factors; the others may be summed up.
     """
 
     def __init__(self, matrix: Matrix, n_leading: int):
         self.matrix, self.n_leading = matrix, n_leading
-        n, p = matrix.n_samples, matrix.n_features
-        self._gram: FloatArray | None = None
-        self._outer: FloatArray | None = None
-        self._last: tuple[BoolArray, FloatArray] | None = None
-        if p <= max(min(2 * n, LARGEST_GRAM), SMALL_GRAM):
-            self._gram = matrix.gram
-        if n < p and n <= LARGEST_GRAM:
-            self._outer = matrix.outer_gram()
+        self._gram = matrix.gram if _has_few_variables(matrix) else None
+        self._outer: list[tuple[BoolArray, FloatArray]] = []  # of all variables, and of the last support
+        if matrix.known_outer is not None:
+            self._outer = [(np.ones(matrix.n_features, dtype=bool), matrix.known_outer)]
+            matrix.known_outer = None
+        self._pool, self.scale = GramPool(matrix), np.ones(matrix.n_features)
+        few = _has_few_variables(matrix) or _has_few_samples(matrix)
+        self.by_products = None if few else ByProducts(matrix, n_leading, self._summed_up)
+
+    def scaled(self, matrix: Matrix, scale: FloatArray) -> Decomposer:
+        """The same for the matrix with its columns multiplied by `scale`: products of columns are not made again."""
+        other = Decomposer(matrix, self.n_leading)
+        other._pool, other.scale = self._pool, self.scale * scale
+        return other
 
     def of(self, support: BoolArray) -> Decomposition:
         """Decompose a support of at least two variables."""
         n, size = self.matrix.n_samples, int(np.count_nonzero(support))
-        if self._outer is not None and size > n:
+        if size > n and _has_few_samples(self.matrix):
             return self._by_samples(self._outer_gram(support), size)
         if self._gram is not None:
             return self._by_corner(support)
-        if size <= LARGEST_GRAM:
-            return self._by_variables(support)
-        return self._by_products(support)
+        if self.by_products is not None:
+            return Decomposition(*self.by_products.of(support))
+        return self._by_variables(support)
 
     def _by_corner(self, support: BoolArray) -> Decomposition:
         assert self._gram is not None
@@ -100,8 +131,8 @@ class Decomposer:
     def _by_variables(self, support: BoolArray) -> Decomposition:
         n = self.matrix.n_samples
         active = self.matrix.columns(support)
-        spectrum, pairs = self._summed_up(active.gram / n, min(active.n_features, n - 1))
-        del active.gram  # the support is remembered, its Gram matrix need not be
+        gram = self._pool.gram(support, self.scale)
+        spectrum, pairs = self._summed_up(gram / n, min(active.n_features, n - 1))
 
         def projections(count: int) -> FloatArray:
             values, vectors = pairs(count)
@@ -117,44 +148,25 @@ class Decomposer:
             spectrum, lambda count: self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
         )
 
-    def _by_products(self, support: BoolArray) -> Decomposition:
-        """Both sides large: leading eigenpairs by products, and the spread that noise of this shape has."""
-        n = self.matrix.n_samples
-        active = self.matrix.columns(support)
-        size = active.n_features
-        values, axes = krylov_pairs(active.gram_product, size, self.n_leading)
-        axes, values = axes[values > NONE * values[0]], values[values > NONE * values[0]] / n
-        rank = min(size, n - 1) if len(values) == self.n_leading else len(values)
-        rest = max(active.total_squares / n - float(values.sum()), 0.0)
-        n_rest = rank - len(values)
-        squares = rest**2 / max(n_rest, 1) * (1 + min(size, n) / max(size, n))  # the law of Marchenko & Pastur
-
-        def projections(count: int) -> FloatArray:
-            wide = np.zeros((count, len(support)))
-            wide[:, support] = axes[:count]
-            return self.matrix.gram_product(wide) / np.sqrt(n * values[:count])[:, None]
-
-        return Decomposition(SupportSpectrum(values, rank, rest, squares), projections)
-
     def _outer_gram(self, support: BoolArray) -> FloatArray:
         """Return ``X_S X_S'``: from that of all variables or of the last support, where fewer variables differ.
 
         Differences keep the digits as long as what is left is not a small part of what was there.
         """
-        assert self._outer is not None
         squares = self.matrix.column_squares
-        known = [(np.ones_like(support), self._outer), *([self._last] if self._last is not None else [])]
-        members, gram = min(known, key=lambda one: np.count_nonzero(one[0] != support))
-        far = 2 * np.count_nonzero(members != support) > np.count_nonzero(support)
-        if far or squares[support].sum() <= LEAST_SHARE * squares[members].sum():
-            gram = self.matrix.columns(support).outer_gram()
-        else:
+        near = [one for one in self._outer if 2 * np.count_nonzero(one[0] != support) <= np.count_nonzero(support)]
+        near = [one for one in near if squares[support].sum() > LEAST_SHARE * squares[one[0]].sum()]
+        if near:
+            members, gram = min(near, key=lambda one: np.count_nonzero(one[0] != support))
             added, removed = support & ~members, members & ~support
             if removed.any():
                 gram = gram - self.matrix.columns(removed).outer_gram()
             if added.any():
                 gram = gram + self.matrix.columns(added).outer_gram()
-        self._last = support, gram
+        else:
+            gram = self.matrix.columns(support).outer_gram()
+        whole = [one for one in self._outer if one[0].all()]
+        self._outer = [*whole, (support, gram)] if not support.all() else [(support, gram)]
         return gram
 
     def _summed_up(
@@ -169,10 +181,10 @@ class Decomposer:
                 values, vectors = values[::-1][:rank], vectors[:, : -self.n_leading - 1 : -1].copy()
                 values = values[values > NONE * values[0]]
                 return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])
-            if order < LANCZOS * self.n_leading:
+            if order < max(LANCZOS * self.n_leading, LEAST_ORDER):
                 leading, vectors = eigh(gram, driver="evr", subset_by_index=[order - self.n_leading, order - 1])
             else:
-                leading, vectors = eigsh(gram, self.n_leading, v0=gram.diagonal() + gram.trace() / order)
+                leading, vectors = lanczos_pairs(gram, self.n_leading, SPARE)
         leading, vectors = leading[::-1], vectors[:, ::-1]
         if leading[-1] <= NONE * leading[0]:  # there are no others
             leading = leading[leading > NONE * leading[0]]

@@ -67,12 +67,13 @@ class Factors:
 
 def _without_itself(u: FloatArray, lam: FloatArray, kept: FloatArray, q: FloatArray, noise: float) -> FloatArray:
     """Solve the 2 x 2 systems by Sherman, Morrison & Woodbury; differences are taken before sums, to keep digits."""
-    ww, shift = (kept * lam)[:, None] * u, 1 - q / lam[:, None]  # w_i^2, and v_i = w_i (1 - q / lam_i)
-    aa = (ww / lam[:, None] ** 2).sum(axis=0)
-    vv, vw, va = (ww * shift**2).sum(axis=0), (ww * shift).sum(axis=0), (ww * shift / lam[:, None]).sum(axis=0)
+    shift = 1 - q / lam[:, None]  # v_i = w_i (1 - q / lam_i)
+    aa = (kept / lam) @ u  # w_i^2 = kept_i lam_i u_i
+    wv = (kept * lam)[:, None] * u * shift
+    vv, vw, va = np.einsum("ik,ik->k", wv, shift), wv.sum(axis=0), (1 / lam) @ wv
     outside = np.maximum(1 - u.sum(axis=0), 0.0)
-    side = outside + ((1 - kept)[:, None] * u).sum(axis=0)  # 1 - a'w
-    corner = noise * outside - np.maximum(q - (lam[:, None] * u).sum(axis=0), 0.0)  # w'w + s - q
+    side = outside + (1 - kept) @ u  # 1 - a'w
+    corner = noise * outside - np.maximum(q - lam @ u, 0.0)  # w'w + s - q
     # Negative for a positive definite matrix; zero if the others leave nothing of a factor.
     determinant = np.minimum(aa * corner - side**2, -np.finfo(float).tiny)
     with np.errstate(over="ignore", invalid="ignore"):

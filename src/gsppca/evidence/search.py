@@ -45,6 +45,7 @@ UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
 MAX_GROUPS = 6
 FEWEST_LEFT = 4  # variables left out, among which no further group is looked for
 HEAVIEST = 3.0  # excess kurtosis of the leading factor of a further group: that of a Laplacian
+ROUNDING = 1e-12  # of a standard deviation
 ODDS = 20.0  # of structure against noise, from which it is called supported: at most 1 in 20 false, by Markov
 
 
@@ -161,8 +162,9 @@ def is_carried_by_few(matrix: Matrix, members: BoolArray) -> bool:
 
 
 def standardised(matrix: Matrix) -> Matrix:
-    """Return the matrix with columns of variance one."""
-    return matrix.scaled(1 / np.sqrt(matrix.column_squares / matrix.n_samples))
+    """Return the matrix with columns of variance one: itself, if they are."""
+    scale = 1 / np.sqrt(matrix.column_squares / matrix.n_samples)
+    return matrix if np.all(np.abs(scale - 1) <= ROUNDING) else matrix.scaled(scale)
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,7 @@ def _eliminate(supports: Supports, start: Support, share: float, n_components: i
         last = visited[-1]
         explained, _, _ = supports.explained(last, n_components or last.n_components)
         # Of all variables: one that was dropped may come back.
-        kept = supports.first(explained, max(int(last.size * share), FEWEST))
+        kept = supports.first(explained, max(supports.fewer(last.size, share), FEWEST))
         if np.count_nonzero(kept) >= last.size:
             break
         visited.append(supports.at(kept))

@@ -20,7 +20,7 @@ from gsppca.evidence.bayes_factors import (
     log_bayes_factor_own_noise,
     prior_log_odds,
 )
-from gsppca.evidence.decompose import Decomposer, Projections
+from gsppca.evidence.decompose import SPARE, Decomposer, Projections
 from gsppca.evidence.factors import Factors
 from gsppca.evidence.joint import log_choices, log_joint_evidence
 from gsppca.linalg.nested import SupportSpectrum
@@ -84,6 +84,8 @@ class Supports:
         Gets the number of supports evaluated so far.
     units : NoiseUnits, optional
         Units that the columns are in, if they are not standardised: their charges are taken from the evidence.
+    decomposer : Decomposer, optional
+        One that knows something of this matrix already.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Supports:
         temperature: float = 1.0,
         progress: Progress | None = None,
         units: NoiseUnits | None = None,
+        decomposer: Decomposer | None = None,
     ):
         self.matrix, self.most = matrix, most_components
         self.own_noise, self.fixed, self.progress = own_noise, fixed_components, progress
@@ -105,7 +108,7 @@ class Supports:
         self.units = units
         self.charges = np.zeros(self.p) if units is None else units.charges
         self.n_updates = 0
-        self._decomposer = Decomposer(matrix, most_components + 2)
+        self._decomposer = decomposer or Decomposer(matrix, most_components + SPARE)
         self._known: dict[bytes, Support] = {}
         self._odds: dict[bytes, FloatArray] = {}
         self._explained: dict[tuple[bytes, int], tuple[FloatArray, float]] = {}
@@ -129,14 +132,10 @@ class Supports:
     def measured_in(self, units: NoiseUnits) -> Supports:
         """The supports of the same data in noise units."""
         scale = 1 / np.sqrt(units.share * self.variances)
+        matrix = self.matrix.scaled(scale)
+        decomposer = self._decomposer.scaled(matrix, scale)
         return Supports(
-            self.matrix.scaled(scale),
-            self.most,
-            self.own_noise,
-            self.fixed,
-            self.temperature,
-            self.progress,
-            units,
+            matrix, self.most, self.own_noise, self.fixed, self.temperature, self.progress, units, decomposer
         )
 
     def price(self, size: int) -> float:
@@ -167,6 +166,11 @@ class Supports:
             self._explained[key] = factors.explained(support.members, self.squares, self.n), noise
         explained, noise = self._explained[key]
         return explained, d, noise
+
+    def fewer(self, size: int, share: float) -> int:
+        """Return a share of some variables; where a large support takes passes over the data, no more than do not."""
+        by_products = self._decomposer.by_products
+        return int(size * share) if by_products is None else min(int(size * share), by_products.largest)
 
     def first(self, score: FloatArray, count: int) -> BoolArray:
         """Return about `count` variables of largest score, those that tie with the last included."""

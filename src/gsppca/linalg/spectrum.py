@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
 from gsppca.data.base import Matrix
 from gsppca.linalg.krylov import krylov_pairs
+from gsppca.linalg.lanczos import lanczos_pairs
 from gsppca.results import Spectrum
 
 DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
@@ -51,11 +51,11 @@ def _lacks(values: FloatArray, complete: float, n_axes: int, levels: FloatArray 
 def _leading_pairs(matrix: Matrix, n_axes: int, levels: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, descending, and eigenvectors as rows."""
     n = matrix.n_samples
-    if matrix.prefers_gram:
+    if matrix.prefers_gram or matrix.gram_is_known:
         values, vectors = top_pairs(matrix.gram, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
-    if matrix.prefers_outer_gram:
-        values, vectors = top_pairs(matrix.outer_gram(), n_axes)
+    if matrix.prefers_outer_gram or matrix.known_outer is not None:
+        values, vectors = top_pairs(matrix.outer_gram() if matrix.known_outer is None else matrix.known_outer, n_axes)
         axes = matrix.transposed_product(np.ascontiguousarray(vectors))
         with one_blas_thread():
             return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
@@ -70,7 +70,7 @@ def top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
         if order <= DENSE_EIGEN or 4 * count > order:
             values, vectors = eigh(gram, subset_by_index=[order - count, order - 1])
         else:
-            values, vectors = eigsh(gram, count, v0=gram.diagonal() + gram.trace() / order)
+            values, vectors = lanczos_pairs(np.ascontiguousarray(gram), count)
     return values[::-1], vectors[:, ::-1]
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gsppca._checkpoint import check_checkpoint
 from gsppca._typing import BoolArray, IntArray
 from gsppca.checks import check_choice
 from gsppca.components.clipping import Tails, has_own_noise
 from gsppca.components.dimension import MAX_DIMENSION
 from gsppca.data import Matrix
+from gsppca.evidence.decompose import form_gram
 from gsppca.evidence.path import evidence_along
 from gsppca.evidence.search import JointFit, find_support, without_evidence
 from gsppca.frame import Frame, in_unit, standardised
@@ -44,6 +47,10 @@ class Joint(Parameters):
     noise : {"auto", "own", "common"}, default="auto"
         Noise of the variables: each has a variance of its own, or all share one. "auto" decides by how much the
         variances of the columns spread: if as little as noise of one variance would, the variables share their units.
+    checkpoint : path-like or None, default=None
+        A file that keeps the results of passes over data in blocks (a dask array, a zarr array, ...) during a long fit.
+        If the process dies, the same fit with the same file goes on from there, and ends with the same result. A file
+        of other data is refused.
 
     Examples
     --------
@@ -56,13 +63,17 @@ class Joint(Parameters):
     """
 
     noise: Literal["auto", "own", "common"] = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
 
     def check(self) -> None:
         """Refuse values that no data could make right."""
         check_choice("noise", self.noise, ("auto", "own", "common"))
+        check_checkpoint(self.checkpoint)
 
     def find(self, frame: Frame, n_components: int | None, wishes: Wishes, random_state: Any = None) -> Found:
         """Find the relevant variables, and the order in which they add to what is known of the structure."""
+        if self.checkpoint is not None:
+            frame.remember_passes(self.checkpoint)
         tails = frame.tails
         matrix = in_unit(frame.clipped)
         # Columns that hardly ever differ from one value are equal to others by chance: they are not judged.
@@ -72,11 +83,12 @@ class Joint(Parameters):
             judged = np.ones(len(judged), dtype=bool)
         part = matrix if judged.all() else matrix.columns(judged)
         own = self._own_noise(part, tails)
+        part = standardised(part) if own else part
         fit = without_evidence(part.n_features)
         if can_be_judged:
             fit = find_support(
                 part,
-                _most_components(part, n_components, own),
+                _most_components(part, n_components),
                 own_noise=own,
                 temperature=tails.temperature,
                 progress=lambda done: tell("joint evidence", done),
@@ -122,11 +134,12 @@ class Joint(Parameters):
         return has_own_noise(matrix.column_squares, matrix.n_samples, tails)
 
 
-def _most_components(matrix: Matrix, n_components: int | None, own: bool) -> int:
+def _most_components(matrix: Matrix, n_components: int | None) -> int:
     n, p = matrix.n_samples, matrix.n_features
     if n_components is not None:
         return check_n_components(n_components, n, p)
-    count = estimate_n_components(standardised(matrix) if own else matrix)
+    form_gram(matrix)
+    count = estimate_n_components(matrix)
     return max(1, min(2 * count + SPARE_COMPONENTS, MAX_DIMENSION, n - 1, p - 1))
 
 

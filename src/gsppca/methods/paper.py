@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gsppca._checkpoint import check_checkpoint
 from gsppca.checks import check_choice, check_count, check_number, is_number
 from gsppca.components.noise import METHODS
 from gsppca.evidence.noisy import noisy_evidence_along
@@ -125,8 +126,7 @@ class Paper(Parameters):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}. Set it to one of them.")
         check_number("temperature", self.temperature, 0, open_low=True)
-        if not isinstance(self.checkpoint, str | os.PathLike | None):
-            raise ValueError(f"checkpoint must be None or a path, got {self.checkpoint!r}. Give the path of a file.")
+        check_checkpoint(self.checkpoint)
 
     def find(self, frame: Frame, n_components: int | None, wishes: Wishes, random_state: Any) -> Found:
         """Rank by the variational EM, judge by the evidence, keep the best size."""

@@ -8,7 +8,7 @@ regression are found anew without each fold.
 The selections on all rows and without each fold go together, in rounds: one fetch of columns and one product with the
 data serve all of them. k variables take ``5 + (k - 16) / 16`` rounds (8 for 50, 11 for 100), of two passes each over
 data on disk. With few columns, they need no more of the data than one Gram matrix for each fold (`training.FromGrams`):
-there are four passes in all, whatever is chosen.
+there are four passes in all, whatever is chosen, and with many rows two (`fold_grams`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
+from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.rules.deal import deal_rows
 from gsppca.rules.forward import Forward
-from gsppca.rules.shares import CoreDescription, describe_core
+from gsppca.rules.shares import CoreDescription
 from gsppca.rules.task import MOST_STEPS, N_FOLDS, Task
 from gsppca.rules.ties import largest_first
 
@@ -89,8 +90,6 @@ class CoreFit:
         Shares at all sizes that were tried.
     description : CoreDescription
         What the core says of all variables.
-    scores : ndarray of shape (n_samples, n_components)
-        Components of all relevant variables, from which all this is measured.
     fold : ndarray of shape (n_samples,)
         The fold of every row in the cross-validation.
     shrinkage : float
@@ -103,7 +102,6 @@ class CoreFit:
     reached: bool
     share_path: SharePath
     description: CoreDescription
-    scores: FloatArray
     fold: IntArray
     shrinkage: float
 
@@ -114,7 +112,7 @@ class CoreFit:
 
     def without_rows(self) -> CoreFit:
         """The same without what belongs to single rows of the data."""
-        return replace(self, scores=self.scores[:0], fold=self.fold[:0])
+        return replace(self, fold=self.fold[:0])
 
     @property
     def predicted(self) -> FloatArray:
@@ -157,6 +155,7 @@ def find_core(
     relevance: FloatArray | None = None,
     n_folds: int = N_FOLDS,
     standardise: bool = True,
+    rows: FloatArray | None = None,
 ) -> CoreFit:
     """Find the smallest core that predicts a share of the components of all relevant variables.
 
@@ -185,23 +184,32 @@ def find_core(
     standardise : bool, default=True
         Whether the components are those of standardised variables. If not, they are in the units of `matrix`.
         Variables predict in standard units in any case.
+    rows : ndarray of shape (n_samples, 2), optional
+        Sums and sums of squares of the rows, of standardised columns, along which more than `MANY_ROWS` rows are dealt
+        out to folds; by default, a pass over the data finds them.
     """
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
-    decomposition = task.decomposition
-    fold = deal_rows(decomposition.scores[:, 0], decomposition.row_squares, min(n_folds, matrix.n_samples))
+    fold = _dealt(task, rows, min(n_folds, matrix.n_samples))
     choice = _choose(task, fold, share)
-    scores, core = decomposition.scores, choice.order[: choice.size]
+    core = choice.order[: choice.size]
     return CoreFit(
         order=choice.order,
         size=choice.size,
         share=float(choice.path.share[choice.size - 1]),
         reached=choice.reached,
         share_path=choice.path,
-        description=describe_core(matrix, core, scores, fold, standardise=standardise),
-        scores=scores,
+        description=task.decomposition.describe(matrix, core, fold, standardise),
         fold=fold,
         shrinkage=choice.shrinkage,
     )
+
+
+def _dealt(task: Task, rows: FloatArray | None, n_folds: int) -> IntArray:
+    """Return the fold of every row: by its first principal score, or, with many rows, by its length."""
+    if task.everything.n_samples <= MANY_ROWS:
+        return deal_rows(task.decomposition.scores[:, 0], task.decomposition.row_squares, n_folds)
+    rows = sums_and_squares(task.everything) if rows is None else rows
+    return deal_rows(rows[:, 1], rows[:, 0], n_folds)
 
 
 class _Choice(NamedTuple):

@@ -81,6 +81,7 @@ def core_of(frame: Frame, found: Found, share: float = SHARE) -> CoreFit:
         exclude=found.wishes.exclude,
         relevance=score,
         standardise=found.own_units,
+        rows=frame.rows,
     )
 
 

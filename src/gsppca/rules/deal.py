@@ -1,8 +1,9 @@
 """Rows dealt out to the folds of a cross-validation, as a function of the data alone.
 
 Rows are sorted along their first principal score and dealt out one after the other, as cards are, so that every fold
-spans the main structure. Nothing is random, and nothing depends on the order of the rows or on the sign of an
-eigenvector:
+spans the main structure. (Many rows are sorted along their squared lengths, which are known earlier; thousands of rows
+span the structure however they are dealt out.) Nothing is random, and nothing depends on the order of the rows or on
+the sign of an eigenvector:
 
 1. Reversing the sorted rows sends residue classes modulo the number of folds to residue classes: the folds have other
    numbers, but the same rows.
@@ -24,9 +25,9 @@ def deal_rows(scores: FloatArray, row_squares: FloatArray, n_folds: int) -> IntA
     Parameters
     ----------
     scores : ndarray of shape (n_samples,)
-        First principal score of every row, of either sign.
+        First principal score of every row, of either sign; or its squared length.
     row_squares : ndarray of shape (n_samples,)
-        Sums of squares of the rows, which separate equal scores.
+        Sums of squares of the rows, which separate equal scores; or sums, which separate equal lengths.
     n_folds : int
         At most the number of rows.
 

@@ -42,6 +42,7 @@ With at most `EXACT` variables all are candidates, and the result is that of the
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.rules.agreement import Agreement
@@ -180,19 +181,22 @@ class Forward:
     def _simulated(self, top: IntArray, count: int) -> IntArray:
         """Places in `top` that a factor model would choose, with the scores as its factors."""
         cross, variance, own_axes = self.cross[:, top], self.variance[top], self._own_of(top)
-        d = len(cross)
-        posterior = self.unexplained + 1e-12 * self.total * np.eye(d)
+        posterior = self.unexplained + 1e-12 * self.total * np.eye(len(cross))
         loadings = np.linalg.solve(posterior, cross)
         own = np.maximum(variance - np.einsum("kp,kp->p", cross, loadings), self.shrinkage / 2)
-        chosen = []
+        chosen: list[int] = []
         gains, ties = _gains(cross, variance, own_axes), self.ties[:, top]
+        known = np.einsum("kp,kp->p", cross, loadings)  # of each variance, by the factors
         for _ in range(min(count, len(top))):
-            place = place_of_largest(np.vstack([gains, ties]))
+            place = place_of_largest(gains, ties)
             chosen.append(place)
-            shift = posterior @ loadings[:, place]
-            posterior = posterior - np.outer(shift, shift) / (own[place] + shift @ loadings[:, place])
-            cross = posterior @ loadings
-            gains = _gains(cross, own + np.einsum("kp,kp->p", cross, loadings), own_axes)
+            # A rank one step of the posterior P, and so of the covariances ``P loadings``.
+            shift = cross[:, place].copy()
+            weights = shift @ loadings
+            scale = 1 / (own[place] + weights[place])
+            cross -= shift[:, None] * (scale * weights)
+            known -= scale * np.square(weights)
+            gains = _gains(cross, own + known, own_axes)
             gains[chosen] = -1.0
         return np.array(chosen, dtype=np.intp)
 
@@ -232,10 +236,10 @@ class Forward:
         between[np.diag_indices_from(between)] += self.shrinkage
         cross, variance = self.cross[:, pool].copy(), self.variance[pool].copy()
         own, ties = self._own_of(pool), self.ties[:, pool]
-        residuals, slopes = np.empty((len(columns), count)), np.empty((len(cross), count))
+        slopes, pivots = np.empty((len(cross), count)), np.empty(count)
         new_links = np.empty((count, len(pool)))
-        taken: list[int] = []
         free = np.ones(len(pool), dtype=bool)
+        new: list[int] = []
         n_new = 0
         while n_new < count and free.any():
             i, n_new = n_new, n_new + 1
@@ -244,7 +248,7 @@ class Forward:
             else:
                 gains = self.relevance[pool] if self.exhausted else _gains(cross, variance, own)
             gains = np.where(free, gains, -np.inf)
-            k = place_of_largest(np.vstack([gains, ties]))
+            k = place_of_largest(gains, ties)
             if i and not all_of_them and self._asks_anew(float(gains[k]), by_agreement):
                 n_new = i
                 break
@@ -253,30 +257,29 @@ class Forward:
             self._postpone(pool[free & same[k]])
             free &= ~same[k]
             free[k] = False
-            pivot = float(variance[k])
-            residuals[:, i] = rest[:, k] - residuals[:, :i] @ new_links[:i, k]
+            new.append(k)
+            pivots[i] = pivot = float(variance[k])
             slopes[:, i] = cross[:, k] / pivot
             self._accept(int(pool[k]), cross[:, k], pivot)
             self.agreement.add(int(pool[k]), float(alike[k]))
             alike = alike + alike_between[k]
-            taken.append(k)
             self._settle()
-            new_links[i] = between[k] / pivot
+            # Residual covariances with k: less what those before it in this batch have taken.
+            new_links[i] = (between[k] - (pivots[:i] * new_links[:i, k]) @ new_links[:i]) / pivot
             cross -= cross[:, k, None] * new_links[i]
             variance -= pivot * new_links[i] ** 2
             variance[k] = 1.0  # it is not asked again
-            between -= between[k] * new_links[i][:, None]
-        residuals = residuals[:, :n_new]
-        self._mix(links[:, taken] / self.pivots[: len(links), None], new_links[:n_new, taken])
+        # r_k = rest_k - sum of r_j link_jk over the j before k: a triangular system.
+        turn = np.triu(new_links[:n_new, new], 1) + np.eye(n_new)
+        residuals = solve_triangular(turn, rest[:, new].T, trans="T", check_finite=False).T
+        self._mix(links[:, new] / self.pivots[: len(links), None], turn)
         self.residuals = np.hstack([self.residuals, residuals])
         self.errors += self.part.columns.predict(residuals, slopes[:, :n_new])
         return self.part.columns.inside(residuals)
 
-    def _mix(self, before: FloatArray, new: FloatArray) -> None:
+    def _mix(self, before: FloatArray, turn: FloatArray) -> None:
         """Keep what the new columns have of the residuals before them, and of each other's."""
-        upper = np.triu(new, 1) + np.eye(len(new))
-        below = np.zeros((len(new), len(before)))
-        self.mixing = np.block([[self.mixing, before], [below, upper]])
+        self.mixing = np.block([[self.mixing, before], [np.zeros(before.T.shape), turn]])
 
     def _postpone(self, copies: IntArray) -> None:
         """Keep copies of a chosen variable for later: a shrunken covariance takes them for new measurements."""

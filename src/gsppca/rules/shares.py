@@ -10,7 +10,9 @@ and are negative where the prediction is worse than the mean. The choice of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import column_values, fold_products
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
+
+BLOCK = 2048  # features whose predictions are judged at a time
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,19 @@ class FoldMoments:
             score_squares=np.einsum("ik,ik->k", scores, scores),
         )
 
+    @cached_property
+    def own(self) -> FloatArray:
+        """Products of the chosen columns with each other, shape (n_folds, n_chosen, n_chosen)."""
+        return np.ascontiguousarray(self.products[:, :, self.chosen])
+
     @property
-    def total(self) -> FloatArray:
-        """Products over all rows, shape (n_chosen, n_features)."""
-        return self.products.sum(axis=0)
+    def blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Some features at a time, so that what is made of them stays in the caches: products by fold, and total."""
+        p = self.products.shape[2]
+        for start in range(0, p, BLOCK):
+            part = slice(start, min(start + BLOCK, p))
+            products = np.ascontiguousarray(self.products[:, :, part])
+            yield part, products, products.sum(axis=0)
 
     def scaled(self, scale: FloatArray) -> FoldMoments:
         """Products of columns multiplied by `scale`, shape (n_features,)."""
@@ -117,7 +130,7 @@ class FoldMoments:
         """Weight of the identity in the covariance of the chosen columns, without a fold, by Ledoit and Wolf."""
         others = np.arange(len(self.counts)) != number
         n = int(self.counts[others].sum())
-        own = self.products[others][:, :, self.chosen].sum(axis=0) / n
+        own = self.own[others].sum(axis=0) / n
         return ledoit_wolf(own.trace(), float(np.vdot(own, own)), self.fourths[others].sum(), n, len(own))
 
 
@@ -146,12 +159,25 @@ def describe_core(
     """
     deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
     standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
-    moments = FoldMoments.of(standard, chosen, scores, fold)
-    by, correlation = _represented_by(moments.total / matrix.n_samples, chosen)
-    variance, components = component_shares(moments if standardise else moments.scaled(deviations))
+    return describe_moments(FoldMoments.of(standard, chosen, scores, fold), None if standardise else deviations)
+
+
+def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> CoreDescription:
+    """Describe what chosen variables say of all variables.
+
+    Parameters
+    ----------
+    moments : FoldMoments
+        Of standardised variables.
+    units : ndarray of shape (n_features,), optional
+        Standard deviations of the variables, if variance and components are not those of the standardised ones.
+    """
+    by, correlation = _represented_by((total for _, _, total in moments.blocks), moments.chosen)
+    correlation = np.clip(correlation / int(moments.counts.sum()), -1.0, 1.0)
+    variance, components = component_shares(moments if units is None else moments.scaled(units))
     weights = moments.score_squares
     return CoreDescription(
-        chosen=chosen,
+        chosen=moments.chosen,
         predicted=predicted_shares(moments),
         represented_by=by,
         correlation=correlation,
@@ -163,20 +189,28 @@ def describe_core(
 
 def predicted_shares(moments: FoldMoments) -> FloatArray:
     """Cross-validated share of each variable that the chosen ones predict, jointly or singly; see `CoreDescription`."""
-    chosen, total = moments.chosen, moments.total
-    jointly = np.zeros(total.shape[1])
-    singly = np.zeros_like(total)
-    for number, test in enumerate(moments.products):
-        train, n = total - test, int(moments.counts.sum() - moments.counts[number])
+    n_chosen, squares = len(moments.chosen), moments.squares
+    own_total = moments.own.sum(axis=0)
+    regressions = []
+    for number, test in enumerate(moments.own):
+        train, n = own_total - test, int(moments.counts.sum() - moments.counts[number])
         shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
-        shrunken = (1 - shrinkage) * train[:, chosen] / n + shrinkage * np.eye(len(chosen))
-        coefficients = np.linalg.solve(shrunken, (1 - shrinkage) / n * train)
-        jointly += np.einsum("mp,mp->p", coefficients, test[:, chosen] @ coefficients - 2 * test)
-        own = train[np.arange(len(chosen)), chosen]
-        slopes = train / np.where(own > 0, own, np.inf)[:, None]
-        singly += slopes * (slopes * test[np.arange(len(chosen)), chosen][:, None] - 2 * test)
-    squares = np.where(moments.squares > 0, moments.squares, np.inf)
-    return -np.minimum(jointly, singly.min(axis=0)) / squares
+        weight = (1 - shrinkage) / n
+        single = train.diagonal()[:, None]
+        regressions.append(
+            (weight * train + shrinkage * np.eye(n_chosen), weight, np.where(single > 0, single, np.inf))
+        )
+    errors = np.empty(len(squares))
+    for part, products, total in moments.blocks:
+        jointly, singly = np.zeros(total.shape[1]), np.zeros_like(total)
+        for test, own, (shrunken, weight, single) in zip(products, moments.own, regressions, strict=True):
+            train = total - test
+            coefficients = np.linalg.solve(shrunken, weight * train)
+            jointly += np.einsum("mp,mp->p", coefficients, own @ coefficients - 2 * test)
+            slopes = train / single
+            singly += slopes * (slopes * own.diagonal()[:, None] - 2 * test)
+        errors[part] = np.minimum(jointly, singly.min(axis=0))
+    return -errors / np.where(squares > 0, squares, np.inf)
 
 
 def component_shares(moments: FoldMoments) -> tuple[float, FloatArray]:
@@ -194,19 +228,22 @@ def component_shares(moments: FoldMoments) -> tuple[float, FloatArray]:
     shares : ndarray of shape (n_components,)
         Share of each component of all relevant variables.
     """
-    chosen, total, score_total = moments.chosen, moments.total, moments.score_products.sum(axis=0)
-    errors, score_errors = moments.squares.sum(), moments.score_squares
-    for test, score_test in zip(moments.products, moments.score_products, strict=True):
-        train = total - test
-        _, vectors = np.linalg.eigh((train[:, chosen] + train[:, chosen].T) / 2)
+    own_total, score_total = moments.own.sum(axis=0), moments.score_products.sum(axis=0)
+    score_errors, bases = moments.score_squares, []
+    for test, score_test in zip(moments.own, moments.score_products, strict=True):
+        train = own_total - test
+        _, vectors = np.linalg.eigh((train + train.T) / 2)
         axes = vectors[:, ::-1][:, : len(score_errors)].T
-        own = axes @ train[:, chosen] @ axes.T
-        inverse = np.linalg.pinv((own + own.T) / 2, hermitian=True)
-        coefficients = inverse @ (axes @ train)
-        test_own = axes @ test[:, chosen] @ axes.T
-        errors += np.vdot(coefficients, test_own @ coefficients - 2 * axes @ test)
+        within, test_own = axes @ train @ axes.T, axes @ test @ axes.T
+        inverse = np.linalg.pinv((within + within.T) / 2, hermitian=True)
         slopes = inverse @ (axes @ (score_total - score_test))
         score_errors = score_errors + np.einsum("ck,ck->k", slopes, test_own @ slopes - 2 * axes @ score_test)
+        bases.append((axes, inverse, test_own))
+    errors = moments.squares.sum()
+    for _, products, total in moments.blocks:
+        for test, (axes, inverse, test_own) in zip(products, bases, strict=True):
+            coefficients = inverse @ (axes @ (total - test))
+            errors += np.vdot(coefficients, test_own @ coefficients - 2 * axes @ test)
     return float(1 - errors / moments.squares.sum()), 1 - score_errors / moments.score_squares
 
 
@@ -234,7 +271,8 @@ def represents(matrix: Matrix, chosen: IntArray, n_best: int) -> tuple[IntArray,
     deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
     standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
     products = standard.transposed_product(column_values(standard, chosen)) / matrix.n_samples
-    return represented_lists(*_represented_by(products, chosen), chosen, n_best)
+    by, correlation = _represented_by([products], chosen)
+    return represented_lists(by, np.clip(correlation, -1.0, 1.0), chosen, n_best)
 
 
 def represented_lists(
@@ -252,7 +290,15 @@ def represented_lists(
     return indices, correlations
 
 
-def _represented_by(correlations: FloatArray, chosen: IntArray) -> tuple[IntArray, FloatArray]:
-    best = np.argmax(np.abs(correlations), axis=0)
-    best[chosen] = np.arange(len(chosen))
-    return chosen[best], np.clip(correlations[best, np.arange(correlations.shape[1])], -1.0, 1.0)
+def _represented_by(blocks: Iterable[FloatArray], chosen: IntArray) -> tuple[IntArray, FloatArray]:
+    """The chosen variable of the largest product with each variable, and that product; features in blocks."""
+    bests, products = [], []
+    start = 0
+    for block in blocks:
+        best = np.argmax(np.abs(block), axis=0)
+        inside = (chosen >= start) & (chosen < start + block.shape[1])
+        best[chosen[inside] - start] = np.flatnonzero(inside)
+        bests.append(best)
+        products.append(block[best, np.arange(block.shape[1])])
+        start += block.shape[1]
+    return chosen[np.concatenate(bests)], np.concatenate(products)

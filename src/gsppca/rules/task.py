@@ -6,10 +6,13 @@ import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
+from gsppca.data.folds import MANY_ROWS
+from gsppca.linalg.nested import LARGEST_GRAM
+from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward
 from gsppca.rules.parts import Targets
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE
-from gsppca.rules.training import decompose
+from gsppca.rules.training import Decomposition, decompose
 
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
@@ -25,6 +28,8 @@ class Task:
 
     Attributes
     ----------
+    everything : Matrix
+        All variables, standardised.
     places : ndarray of shape (n_used,)
         Indices of the variables in question: the relevant ones, and those to be included.
     decomposition : Decomposition
@@ -50,18 +55,25 @@ class Task:
         used = relevant.copy()
         used[include] = True
         self.places = np.flatnonzero(used)
+        self.everything = _standardised(matrix)
         own = matrix if used.all() else matrix.columns(used)
         deviations = np.sqrt(own.column_squares / own.n_samples)
-        standard = own.scaled(1 / np.where(deviations > 0, deviations, np.inf))
+        standard = self.everything if used.all() else _standardised(own)
         targets = Targets(standard, relevant[used], np.ones(len(deviations)) if standardise else deviations)
         n = own.n_samples
         self.n_components = min(n_components, n - -(-n // N_FOLDS) - 1, int(relevant.sum()))
-        self.decomposition = decompose(targets, self.n_components)
+        self.decomposition = self._decomposed(targets)
         self.allowed = ~np.isin(self.places, exclude)
         self.first = np.flatnonzero(np.isin(self.places, include))
         self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
         self.relevance = None if relevance is None else relevance[used]
         self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
+
+    def _decomposed(self, targets: Targets) -> Decomposition:
+        few = len(self.places) * self.everything.n_features <= LARGEST_GRAM**2
+        if self.everything.n_samples > MANY_ROWS and few:
+            return FromFoldGrams(targets, self.n_components, self.everything, self.places)
+        return decompose(targets, self.n_components)
 
     def selections(self, fold: IntArray | None) -> list[Forward]:
         """Begin a forward selection on all rows, and one without each fold."""
@@ -95,3 +107,9 @@ class Task:
             return self.first, None
         count = min(forward.batch(), self.most - done)
         return forward.pool(count), count
+
+
+def _standardised(matrix: Matrix) -> Matrix:
+    """Divide every column by its standard deviation; a constant one is nothing."""
+    deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
+    return matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))

@@ -35,16 +35,30 @@ def largest_first(keys: FloatArray) -> IntArray:
     keys : ndarray of shape (n_keys, n_variables)
         The most important key first.
     """
-    return np.lexsort([tolerant_ranks(-key) for key in keys[::-1]])
+    first = tolerant_ranks(-keys[0])
+    if len(first) and first.max() == len(first) - 1:  # no two are equal
+        return np.argsort(first)
+    return np.lexsort([*(tolerant_ranks(-key) for key in keys[:0:-1]), first])
 
 
-def place_of_largest(keys: FloatArray) -> int:
-    """Return the first place of `largest_first`, without sorting."""
-    equal = np.arange(keys.shape[1])
-    for key in keys:
-        values = key[equal]
-        largest = values.max()
-        equal = equal[values >= largest - EQUAL * abs(largest)]
+def place_of_largest(values: FloatArray, ties: FloatArray) -> int:
+    """Return the first place of `largest_first`, without sorting.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_variables,)
+        The first key.
+    ties : ndarray of shape (n_keys, n_variables)
+        The others.
+    """
+    equal = _largest(values)
+    for key in ties:
         if len(equal) == 1:
             break
+        equal = equal[_largest(key[equal])]
     return int(equal[0])
+
+
+def _largest(values: FloatArray) -> IntArray:
+    largest = values.max()
+    return np.flatnonzero(values >= largest - EQUAL * abs(largest))

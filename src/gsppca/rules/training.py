@@ -9,13 +9,15 @@ start from the axes of all rows: with thousands of rows they are close to them a
 data, whatever the number of parts.
 
 From Gram matrices, the forward selections need no more of the data: three passes are all, for the sum of the Gram
-matrices, the scores along which rows are dealt out to folds, and the matrix of each fold.
+matrices, the scores along which rows are dealt out to folds, and the matrix of each fold. With many rows, the last of
+them is enough: `fold_grams`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from gsppca.data.folds import column_values, fold_grams, fold_squares, scores_an
 from gsppca.linalg.spectrum import leading_spectrum, top_pairs
 from gsppca.rules.columns import GramColumns, RowColumns
 from gsppca.rules.parts import Part, Targets
+from gsppca.rules.shares import CoreDescription, describe_core
 from gsppca.rules.shrinkage import ledoit_wolf
 
 DIRECT_ORDER = 1024  # smaller side of the data up to which its Gram matrix is formed in any case
@@ -52,20 +55,36 @@ def decompose(targets: Targets, n_components: int) -> Decomposition:
 class Decomposition(ABC):
     """Principal axes of all rows, and of all rows but one fold.
 
-    Attributes
+    Parameters
     ----------
-    scores : ndarray of shape (n_samples, n_components)
-        Principal scores of all rows.
-    row_squares : ndarray of shape (n_samples,)
-        Sums of squares of the relevant variables, by row.
+    targets : Targets
+        The data.
+    n_components : int
+        How many axes.
     """
-
-    scores: FloatArray
-    row_squares: FloatArray
 
     def __init__(self, targets: Targets, n_components: int):
         self.targets, self.n_components = targets, n_components
         self.standard, self.matrix = targets.standard, targets.matrix
+
+    @cached_property
+    @abstractmethod
+    def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Principal scores of all rows, and sums of squares of the relevant variables, by row."""
+
+    @property
+    def scores(self) -> FloatArray:
+        """Principal scores of all rows, shape (n_samples, n_components)."""
+        return self.scores_and_squares[0]
+
+    @property
+    def row_squares(self) -> FloatArray:
+        """Sums of squares of the relevant variables, by row, shape (n_samples,)."""
+        return self.scores_and_squares[1]
+
+    def describe(self, matrix: Matrix, chosen: IntArray, fold: IntArray, standardise: bool) -> CoreDescription:
+        """Describe what chosen variables say of all variables; after `parts`, with the same folds."""
+        return describe_core(matrix, chosen, self.scores, fold, standardise=standardise)
 
     @abstractmethod
     def parts(self, fold: IntArray | None) -> list[Part]:
@@ -98,33 +117,42 @@ class FromGrams(Decomposition):
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
         self.whole = top_pairs(targets.gram(self.standard.gram), n_components)
+
+    @cached_property
+    def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and squares of all rows, in one pass over the data."""
         both = scores_and_squares(self.matrix, self.whole[1].T)
-        self.scores, self.row_squares = both[:, :-1], both[:, -1]
+        return both[:, :-1], both[:, -1]
 
     def parts(self, fold: IntArray | None) -> list[Part]:
         """Return the parts, from one Gram matrix for each fold."""
         total = self.standard.gram
         grams = np.empty((0, *total.shape)) if fold is None else fold_grams(self.standard, fold)
-        parts = []
-        for i, rows in enumerate(self._rows(fold)):
-            left_out, n_rows = grams[max(i - 1, 0) : i], int(rows.sum())
-            inside = total - left_out[0] if i else total
-            own = self.targets.gram(inside)
-            axes = self.targets.axes((top_pairs(own, self.n_components) if i else self.whole)[1].T)
-            trace_of_square = float(np.vdot(own, own)) / n_rows**2
-            parts.append(
-                Part(
-                    n_rows=n_rows,
-                    columns=GramColumns(total, left_out, axes),
-                    axes=axes,
-                    moments=axes @ inside / n_rows,
-                    variances=inside.diagonal() / n_rows,
-                    units=self.targets.units,
-                    trace_of_square=trace_of_square,
-                    shrinkage=self._shrinkage(rows, own.trace() / n_rows, trace_of_square),
-                )
-            )
-        return parts
+        return [
+            self._part(total, grams[max(i - 1, 0) : i], int(rows.sum()), float(np.sum(self.row_squares[rows] ** 2)))
+            for i, rows in enumerate(self._rows(fold))
+        ]
+
+    def _part(self, total: FloatArray, left_out: FloatArray, n_rows: int, fourths: float) -> Part:
+        """Return a part from Gram matrices of all rows and of those left out, if any.
+
+        `fourths` is the sum of the squared sums of squares of its rows.
+        """
+        inside = total - left_out[0] if len(left_out) else total
+        own = self.targets.gram(inside)
+        axes = self.targets.axes((top_pairs(own, self.n_components) if len(left_out) else self.whole)[1].T)
+        trace, trace_of_square = own.trace() / n_rows, float(np.vdot(own, own)) / n_rows**2
+        shrinkage = ledoit_wolf(trace, trace_of_square, fourths, n_rows, self.matrix.n_features)
+        return Part(
+            n_rows=n_rows,
+            columns=GramColumns(total, left_out, axes),
+            axes=axes,
+            moments=axes @ inside / n_rows,
+            variances=inside.diagonal() / n_rows,
+            units=self.targets.units,
+            trace_of_square=trace_of_square,
+            shrinkage=shrinkage,
+        )
 
     def columns(self, wanted: IntArray) -> FloatArray:
         """Return columns by their coefficients: ones."""
@@ -200,8 +228,11 @@ class FromOuterGram(ByRows):
         super().__init__(targets, n_components)
         self.outer = self.matrix.outer_gram()
         self.whole = top_pairs(self.outer, n_components)
-        self.scores = self.whole[1] * np.sqrt(np.maximum(self.whole[0], 0.0))
-        self.row_squares = self.outer.diagonal()
+
+    @cached_property
+    def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and squares of all rows, which the outer product holds already."""
+        return self.whole[1] * np.sqrt(np.maximum(self.whole[0], 0.0)), self.outer.diagonal()
 
     def parts(self, fold: IntArray | None) -> list[Part]:
         """Return the parts, with one product with the data for the axes of all."""
@@ -232,8 +263,12 @@ class Iterated(ByRows):
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
         self.start = leading_spectrum(self.matrix, n_components).axes
+
+    @cached_property
+    def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and squares of all rows, in one pass over the data."""
         both = scores_and_squares(self.matrix, self.start)
-        self.scores, self.row_squares = both[:, :-1], both[:, -1]
+        return both[:, :-1], both[:, -1]
 
     def parts(self, fold: IntArray | None) -> list[Part]:
         """Return the parts, after the same rounds of iteration for all."""

@@ -1,7 +1,4 @@
-"""The state of a long fit in a small file, from which it goes on after its process died, to the last bit.
-
-The file is a plain npz archive, without pickles and not compressed. It is written beside its place and then moved
-there: it is whole at every moment. A full disk does not end the fit.
+"""The state of the variational EM in a small file, from which it goes on after its process died, to the last bit.
 
 The EM and the spectrum depend on the data through Z'Z alone. The file knows its data again by the diagonal of that
 matrix and by its product with one fixed vector, which costs one pass over the data, or none where Z'Z is formed anyway.
@@ -12,23 +9,18 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gsppca._atomic import write_file
-from gsppca._npz import npz_arrays, npz_bytes
+from gsppca._checkpoint import StateFile
 from gsppca._typing import FloatArray
 from gsppca.data import Matrix
 from gsppca.rankings.vem.em import Run, Step
 from gsppca.results import RelaxedState
 
 FORMAT = 1
-EVERY = 10.0  # seconds between two savings
 AGREE = 1e-9  # sums over the same data in other blocks differ by their rounding
 
 STATE = ("relevance", "loading_mean", "weighted_loading_cov", "explained")
@@ -49,15 +41,11 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], matrix: Matrix):
-        self.path = Path(path)
-        if not self.path.absolute().parent.is_dir():
-            raise ValueError(f"checkpoint={str(path)!r} is in a folder that does not exist. Make the folder first.")
+        self._file = StateFile(path, FORMAT)
         self._matrix = matrix
         self._projection = _projection(matrix)
         self._settings: dict[str, Any] = {}
-        self._saved_at = -math.inf
-        self._failed = False
-        self._found = self._read() if self.path.exists() else None
+        self._found = self._read()
         if self._found is not None and "eigenvalues" in self._found and matrix.known_spectrum is None:
             matrix.known_spectrum = (self._found["eigenvalues"], self._found["axes"], float(self._found["level"]))
 
@@ -76,7 +64,7 @@ class Checkpoint:
         for name in before.keys() | settings.keys() if before else ():
             one, other = before.get(name), settings.get(name)
             if not _agree(one, other):
-                raise ValueError(self._refusal(f"{name} was {one!r} there, and is {other!r} now"))
+                raise self._file.refusal(f"{name} was {one!r} there, and is {other!r} now")
         return list(self._found["runs"])
 
     def save(self, runs: Sequence[Run], *, now: bool = False) -> None:
@@ -84,10 +72,10 @@ class Checkpoint:
 
         A file that cannot be written is a warning, once, and tried again later.
         """
-        if not now and time.monotonic() < self._saved_at + EVERY:
-            return
+        self._file.write(lambda: self._arrays(runs), now=now)
+
+    def _arrays(self, runs: Sequence[Run]) -> dict[str, Any]:
         arrays: dict[str, Any] = {
-            "format": FORMAT,
             "shape": [self._matrix.n_samples, self._matrix.n_features],
             "column_squares": self._matrix.column_squares,
             "projection": self._projection,
@@ -98,34 +86,21 @@ class Checkpoint:
             arrays["eigenvalues"], arrays["axes"], arrays["level"] = self._matrix.known_spectrum
         for number, run in enumerate(runs):
             arrays |= _packed(run, number)
-        try:
-            write_file(self.path, npz_bytes(arrays))
-        except OSError as error:
-            if not self._failed:
-                warnings.warn(  # noqa: TID251
-                    f"checkpoint={str(self.path)!r} cannot be written ({error.strerror or error}). The fit goes on, "
-                    "but would begin anew, or from an older state, if it were interrupted. Make room for the file.",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-            self._failed = True
-        self._saved_at = time.monotonic()
+        return arrays
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, Any] | None:
         """Read the file and check all of it: what a wrong array would do to a fit shows only at its end."""
         matrix = self._matrix
         shape = (matrix.n_samples, matrix.n_features)
+        found = self._file.read()
+        if found is None:
+            return None
         try:
-            found: dict[str, Any] = npz_arrays(self.path.read_bytes())
-            version, there = int(found["format"]), tuple(int(number) for number in found["shape"])
-        except OSError as error:
-            raise ValueError(self._refusal(f"it cannot be read: {error.strerror or error}")) from error
+            there = tuple(int(number) for number in found["shape"])
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(self._refusal(f"it cannot be read: {error}")) from error
-        if version != FORMAT:
-            raise ValueError(self._refusal(f"its format is {version}, and this version reads {FORMAT}"))
+            raise self._file.refusal(f"it cannot be read: {error}") from error
         if there != shape:
-            raise ValueError(self._refusal(f"its data has the shape {there}, and this {shape}"))
+            raise self._file.refusal(f"its data has the shape {there}, and this {shape}")
         try:
             squares, projection = (_floats(found, name, (shape[1],)) for name in ("column_squares", "projection"))
             same_squares = np.allclose(squares, matrix.column_squares, rtol=AGREE, atol=0)
@@ -134,18 +109,12 @@ class Checkpoint:
             found["settings"] = _settings(found["settings"])
             _check_spectrum(found, shape)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(self._refusal(f"it is damaged: {error}")) from error
+            raise self._file.refusal(f"it is damaged: {error}") from error
         if not same_squares:
-            raise ValueError(self._refusal("the columns of its data have other variances"))
+            raise self._file.refusal("the columns of its data have other variances")
         if not same_products:
-            raise ValueError(self._refusal("the columns of its data have the same variances, but other covariances"))
+            raise self._file.refusal("the columns of its data have the same variances, but other covariances")
         return found
-
-    def _refusal(self, reason: str) -> str:
-        return (
-            f"checkpoint={str(self.path)!r} is not of this fit: {reason}. Delete the file to begin anew, or give "
-            "another name."
-        )
 
 
 def _agree(one: Any, other: Any) -> bool:

@@ -1,0 +1,157 @@
+"""Many variables and many samples: supports decomposed with few passes over the data, none for most of them.
+
+1. Supports of at most `MOST_HELD` variables are corners of one matrix: the products of the variables that the last
+   factors explain best with all variables, found in one pass. Another pass brings in what a support has beyond them.
+   Spectra and projections are exact.
+2. Those of larger supports come from block Krylov iterations on products with all variables, which begin from the axes
+   of the large support before, and whose images are the projections. They end when all residuals are below
+   `TOLERANCE` of the largest eigenvalue, so that the eigenvalues of factors that stand out have errors of its square,
+   and after `MOST_PASSES` in any case: what has not settled by then lies inside the bulk of the noise. A value there is
+   too small, by some per cent, and so never makes noise a factor.
+3. The first iterations begin from sums of rows, weighted by smooth functions of the rank of their lengths: a start that
+   does not depend on the order of rows and follows that of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gsppca._threads import one_blas_thread
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.array import ColumnView
+from gsppca.data.base import Matrix
+from gsppca.data.folds import column_products, rank_sums
+from gsppca.linalg.krylov import block_width
+from gsppca.linalg.nested import SupportSpectrum
+
+MOST_HELD = 2048  # variables whose products with all are kept
+HELD_NUMBERS = 2**27  # of such products: 1 GB
+TOLERANCE = 1e-7
+MOST_PASSES = 8
+LEAST_DIRECTION = 1e-6  # of the largest in its block
+NONE = 1e-10  # of the largest eigenvalue: what is below is rounding
+
+Pairs = Callable[[int], tuple[FloatArray, FloatArray]]
+SummedUp = Callable[[FloatArray, int], tuple[SupportSpectrum, Pairs]]
+Found = tuple[SupportSpectrum, Callable[[int], FloatArray]]
+
+
+class ByProducts:
+    """Spectra of supports of one matrix, and projections on their scores.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    n_leading : int
+        How many eigenvalues are wanted one by one.
+    summed_up : callable
+        From a Gram matrix and its rank to its spectrum and leading eigenpairs.
+
+    Attributes
+    ----------
+    largest : int
+        Variables of a support from which on it takes passes of its own.
+    """
+
+    def __init__(self, matrix: Matrix, n_leading: int, summed_up: SummedUp):
+        self.matrix, self.n_leading, self.summed_up = matrix, n_leading, summed_up
+        self.largest = min(MOST_HELD, HELD_NUMBERS // matrix.n_features)
+        self._axes: FloatArray | None = None
+        self._score = np.zeros(matrix.n_features)
+        self._held, self._products = _known_products(matrix)
+
+    def of(self, support: BoolArray) -> Found:
+        """Return the spectrum of a support, and what projects all variables on its leading scores."""
+        return self._corner(support) if np.count_nonzero(support) <= self.largest else self._iterated(support)
+
+    def _corner(self, support: BoolArray) -> Found:
+        n, members = self.matrix.n_samples, np.flatnonzero(support)
+        spectrum, pairs = self.summed_up(self._rows(members)[:, members] / n, min(len(members), n - 1))
+
+        def projections(count: int) -> FloatArray:
+            values, vectors = pairs(count)
+            return self._scored((vectors.T @ self._rows(members)) / np.sqrt(n * values)[:, None])
+
+        return spectrum, projections
+
+    def _rows(self, members: IntArray) -> FloatArray:
+        """Products of some variables with all; where one is not held, the best of the last factors come with it."""
+        if not np.isin(members, self._held).all():
+            score = self._score.copy()
+            score[members] = np.inf
+            wanted = np.sort(np.argsort(-score, kind="stable")[: self.largest])
+            kept, new = np.isin(self._held, wanted), np.setdiff1d(wanted, self._held)
+            products = np.empty((len(wanted), self.matrix.n_features))
+            products[np.searchsorted(wanted, self._held[kept])] = self._products[kept]
+            products[np.searchsorted(wanted, new)] = column_products(self.matrix, new)
+            self._held, self._products = wanted, products
+            self.matrix.known_products = wanted, products
+        return self._products[np.searchsorted(self._held, members)]
+
+    def _iterated(self, support: BoolArray) -> Found:
+        n, size = self.matrix.n_samples, int(np.count_nonzero(support))
+        values, axes, images = self._ritz(support)
+        kept = values > NONE * values[0]
+        values, images = values[kept] / n, images[kept]
+        self._axes = axes
+        rank = min(size, n - 1) if len(values) == self.n_leading else len(values)
+        total = float(self.matrix.column_squares[support].sum()) / n
+        rest = max(total - float(values.sum()), 0.0)
+        squares = rest**2 / max(rank - len(values), 1) * (1 + min(size, n) / max(size, n))  # Marchenko & Pastur
+        spectrum = SupportSpectrum(values, rank, rest, squares)
+        return spectrum, lambda count: self._scored(images[:count] / np.sqrt(n * values[:count])[:, None])
+
+    def _scored(self, projections: FloatArray) -> FloatArray:
+        """Note which variables the last factors explain best: the next support will be made of these."""
+        self._score = np.einsum("kp,kp->p", projections, projections) / self.matrix.column_squares
+        return projections
+
+    def _ritz(self, support: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Leading eigenvalues of ``Z_S'Z_S``, a block of axes, zero outside S, and products of the leading with all."""
+        width = block_width(self.n_leading)
+        start = rank_sums(self.matrix, width) if self._axes is None else self._axes
+        block = _orthonormal(start * support)
+        basis, images = np.empty((0, len(support))), np.empty((0, len(support)))
+        for number in range(1, MOST_PASSES + 1):
+            image = self.matrix.gram_product(block)
+            with one_blas_thread():
+                basis, images = np.concatenate([basis, block]), np.concatenate([images, image])
+                inner = images @ basis.T
+                values, vectors = np.linalg.eigh((inner + inner.T) / 2)
+                values, turn = values[::-1], vectors[:, ::-1].T
+                axes, turned = turn[:width] @ basis, turn[: self.n_leading] @ images
+                residuals = turned * support - values[: self.n_leading, None] * axes[: self.n_leading]
+                if (
+                    number == MOST_PASSES
+                    or len(basis) + width > np.count_nonzero(support)
+                    or np.linalg.norm(residuals, axis=1).max() <= TOLERANCE * values[0]
+                ):
+                    break
+                # What is left of settled axes is rounding, and must not decide what the others turn to.
+                block = image * support / values[0]
+                block = _orthonormal(np.vstack([block - (block @ basis.T) @ basis, 0 * block[:1]]))
+                block = _orthonormal(block - (block @ basis.T) @ basis)
+        return values[: self.n_leading], axes, turned
+
+
+def _known_products(matrix: Matrix) -> tuple[IntArray, FloatArray]:
+    """Products of some columns with all that were found before, for this matrix or one that it is made from."""
+    if matrix.known_products is not None:
+        return matrix.known_products
+    if not isinstance(matrix, ColumnView) or matrix.origin is None:
+        return np.empty(0, dtype=np.intp), np.empty((0, matrix.n_features))
+    parent, kept, scale = matrix.origin
+    held, products = _known_products(parent)
+    if kept is not None:
+        inside = kept[held]
+        return (np.cumsum(kept) - 1)[held[inside]], products[inside][:, kept]
+    return held, products if scale is None else products * scale[held][:, None] * scale
+
+
+def _orthonormal(rows: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the span of some rows, without directions that are little more than rounding."""
+    _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    return np.ascontiguousarray(directions[sizes > LEAST_DIRECTION * sizes[0]])

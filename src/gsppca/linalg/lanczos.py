@@ -1,0 +1,86 @@
+"""Leading eigenpairs of a symmetric matrix in memory, by Lanczos iterations.
+
+`eigsh` of scipy does the same. Where we leave it, and why:
+
+1. Nothing is restarted: as many steps as it takes, for a matrix of some thousands, are a small part of the matrix, and
+   a restart loses some of what they have found.
+2. Only half of the matrix is read at each step: beyond the caches, that is what a step costs.
+3. The basis is kept orthogonal in full, by two rounds of Gram-Schmidt.
+4. The start is a function of the diagonal, so that the order of rows does not show. If it spans an invariant space, a
+   fixed random vector opens the rest.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+from scipy.linalg.blas import dsymv
+
+from gsppca._typing import FloatArray
+
+TOLERANCE = 1e-12  # of the residual of an eigenvector, relative to the largest eigenvalue
+ROUGH = 1e-8  # the same where only the eigenvalue is wanted: its error is of the order of the square
+INVARIANT = 1e-13  # of the largest eigenvalue: what is left of a product, and is rounding
+FIRST_CHECK = 2  # steps for each pair, and some more, before convergence is looked at
+AHEAD = 0.6  # of the steps that a steady convergence would still need: then it is looked at again
+
+
+def lanczos_pairs(matrix: FloatArray, count: int, n_values: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a positive semi-definite matrix, ascending, and the eigenvectors as columns.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (order, order)
+        Contiguous.
+    count : int
+        How many pairs are wanted, fewer than the order.
+    n_values : int, default=0
+        Of how many of these, the smallest, only the values are wanted.
+    """
+    order = len(matrix)
+    half = matrix if matrix.flags.f_contiguous else matrix.T
+    basis = np.empty((min(order, FIRST_CHECK * count + 32), order))
+    diagonal, beside = np.empty(order), np.empty(order)
+    following = matrix.diagonal() + matrix.trace() / order
+    following = following / np.linalg.norm(following)
+    check = FIRST_CHECK * count + 10
+    tolerance = np.where(np.arange(count) < n_values, ROUGH, TOLERANCE)
+    largest = 0.0
+    for step in range(1, order + 1):
+        if step > len(basis):
+            basis = np.concatenate([basis, np.empty((min(len(basis), order - len(basis)), order))])
+        basis[step - 1] = following
+        known = basis[:step]
+        image = dsymv(1.0, half, following, lower=1)
+        diagonal[step - 1] = image @ following
+        largest = max(largest, diagonal[step - 1])
+        for _ in range(2):
+            image -= (known @ image) @ known
+        left = float(np.sqrt(image @ image))
+        if step >= min(check, order):
+            values, vectors = eigh_tridiagonal(
+                diagonal[:step], beside[: step - 1], False, "i", (step - count, step - 1), lapack_driver="stemr"
+            )
+            excess = float(np.max(left * np.abs(vectors[-1]) / (tolerance * values[-1])))
+            if step == order or excess <= 1:
+                return values, known.T @ vectors
+            lacking = math.log(excess) / -math.log(TOLERANCE)  # 1 if nothing has converged yet
+            check = step + max(int(AHEAD * step * min(lacking / max(1 - lacking, 0.1), 0.7)), 4)
+        if left <= INVARIANT * largest:
+            left, image = 0.0, _orthogonal_to(known)
+            following = image
+        else:
+            following = image / left
+        beside[step - 1] = left
+    raise AssertionError("a basis of the whole space holds all eigenvectors")
+
+
+def _orthogonal_to(basis: FloatArray) -> FloatArray:
+    """A unit vector orthogonal to the rows of a basis."""
+    vector: FloatArray = np.random.default_rng(len(basis)).standard_normal((basis.shape[1],))
+    for _ in range(3):
+        vector -= (basis @ vector) @ basis
+        vector = vector / np.linalg.norm(vector)
+    return vector

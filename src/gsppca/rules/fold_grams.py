@@ -1,0 +1,93 @@
+"""Many rows: all that a core needs comes from products of columns over the rows of each fold, in one pass.
+
+Nothing of single rows is held. What the other ways take from scores and rows is had like this:
+
+1. Rows are dealt out to folds along their squared lengths, which are known before any Gram matrix is.
+2. Products with scores are products with columns, times the axes.
+3. The pass also sums up the fourth powers of the lengths of the rows on the relevant variables, which their shrinkage
+   needs. On the chosen variables, which are known only afterwards, these sums are taken to be as much larger than
+   those of Gaussian rows, ``n (trace(S)^2 + 2 trace(S^2))``, as they are on the relevant ones: this is so if all rows
+   share a distribution with elliptical contours. The shrinkage of the description, some thousandths for so many
+   rows, is the only number that it enters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gsppca._typing import FloatArray, IntArray
+from gsppca.data.base import Matrix
+from gsppca.data.folds import fold_products
+from gsppca.linalg.spectrum import top_pairs
+from gsppca.rules.parts import Part, Targets
+from gsppca.rules.shares import CoreDescription, FoldMoments, describe_moments
+from gsppca.rules.training import Decomposition, FromGrams
+
+
+class FromFoldGrams(FromGrams):
+    """From products of the variables in question with all, over the rows of each fold.
+
+    Parameters
+    ----------
+    targets : Targets
+        The variables in question.
+    n_components : int
+        How many axes.
+    everything : Matrix
+        All variables, standardised.
+    places : ndarray of shape (n_used,)
+        Where those in question stand among them.
+    """
+
+    def __init__(self, targets: Targets, n_components: int, everything: Matrix, places: IntArray):
+        Decomposition.__init__(self, targets, n_components)
+        self.everything, self.places = everything, places
+        self.counts: IntArray = np.empty(0, dtype=np.intp)
+        self.with_all: FloatArray = np.empty((0, 0, 0))
+        self.fourths: FloatArray = np.empty(0)
+
+    def parts(self, fold: IntArray | None) -> list[Part]:
+        """Return the parts, in the one pass over the data."""
+        folds = np.zeros(self.matrix.n_samples, dtype=np.int8) if fold is None else fold.astype(np.int8)
+        weights = np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
+        sums = fold_products(self.everything, self.places, folds, weights=weights)
+        self.counts, self.with_all, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
+        total, fourths = self._grams().sum(axis=0), float(self.fourths.sum())
+        self.whole = top_pairs(self.targets.gram(total), self.n_components)
+        parts = [self._part(total, np.empty((0, *total.shape)), self.matrix.n_samples, fourths)]
+        for number, gram in enumerate(self._grams() if fold is not None else ()):
+            n_rows = self.matrix.n_samples - int(self.counts[number])
+            parts.append(self._part(total, gram[None], n_rows, fourths - self.fourths[number]))
+        return parts
+
+    def describe(self, matrix: Matrix, chosen: IntArray, fold: IntArray, standardise: bool) -> CoreDescription:
+        """Describe what chosen variables say of all, by what `parts` has read."""
+        products = self.with_all[:, np.searchsorted(self.places, chosen)]
+        axes = self.targets.axes(self.whole[1].T)
+        moments = FoldMoments(
+            chosen=chosen,
+            counts=self.counts,
+            products=products,
+            score_products=products[:, :, self.places] @ axes.T,
+            fourths=self._fourths(products[:, :, chosen]),
+            squares=self.everything.column_squares,
+            score_squares=np.maximum(self.whole[0], 0.0),
+        )
+        deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
+        return describe_moments(moments, None if standardise else deviations)
+
+    def _grams(self) -> FloatArray:
+        """Gram matrices of the variables in question, by fold."""
+        whole = len(self.places) == self.with_all.shape[2]
+        return self.with_all if whole else self.with_all[:, :, self.places]
+
+    def _fourths(self, chosen: FloatArray) -> FloatArray:
+        """Sums of squared squared lengths on the chosen variables, by fold, from their Gram matrices."""
+        relevant = [_gaussian(self.targets.gram(gram) / n) for gram, n in zip(self._grams(), self.counts, strict=True)]
+        own = [_gaussian(gram / n) for gram, n in zip(chosen, self.counts, strict=True)]
+        return self.fourths * np.array(own) / np.array(relevant)
+
+
+def _gaussian(moments: FloatArray) -> float:
+    """Mean squared squared length of Gaussian rows with these second moments."""
+    return float(moments.trace() ** 2 + 2 * np.vdot(moments, moments))

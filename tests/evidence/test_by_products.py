@@ -1,0 +1,152 @@
+"""Many variables and many samples: what few passes over the data give is what a Gram matrix of all gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gsppca import GSPPCA
+from gsppca.data import as_blocks, as_matrix
+from gsppca.data.folds import column_products, rank_sums
+from gsppca.evidence import by_products, decompose
+from gsppca.evidence.decompose import Decomposer
+from gsppca.evidence.search import find_support
+from tests.needs import optional
+
+LIMIT, HELD = 40, 32
+
+
+def factor_data(n=300, p=120, q=20, d=3, *, strength=1.5, own=False, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    places = rng.permutation(p)[:q]
+    X[:, places] += strength * rng.standard_normal((n, d)) @ rng.standard_normal((d, q))
+    return X * np.exp(rng.standard_normal(p)) if own else X
+
+
+def force(monkeypatch):
+    """Take this way for data that is small enough for the other ones."""
+    monkeypatch.setattr(decompose, "LARGEST_GRAM", LIMIT)
+    monkeypatch.setattr(decompose, "SMALL_GRAM", LIMIT)
+    monkeypatch.setattr(by_products, "MOST_HELD", HELD)
+
+
+def both_ways(monkeypatch, X, n_leading=5):
+    exact = Decomposer(as_matrix(X), n_leading)
+    force(monkeypatch)
+    fast = Decomposer(as_matrix(X), n_leading)
+    assert exact.by_products is None
+    assert fast.by_products is not None
+    return exact, fast
+
+
+def test_small_supports_are_exact(monkeypatch):
+    exact, fast = both_ways(monkeypatch, factor_data())
+    rng = np.random.default_rng(0)
+    for size in (2, 10, HELD):
+        support = np.zeros(120, dtype=bool)
+        support[rng.permutation(120)[:size]] = True
+        one, other = exact.of(support), fast.of(support)
+        np.testing.assert_allclose(other.spectrum.leading, one.spectrum.leading, rtol=1e-10)
+        found, wanted = (np.abs(way.projections(2)) for way in (other, one))
+        np.testing.assert_allclose(found, wanted, atol=1e-8 * wanted.max())
+
+
+@pytest.mark.parametrize("size", [HELD + 1, 80, 120])
+def test_large_supports_are_exact_where_factors_stand_out(monkeypatch, size):
+    """Inside the bulk of the noise, values are too small, never too large."""
+    X = factor_data(q=60)
+    exact, fast = both_ways(monkeypatch, X)
+    support = np.zeros(120, dtype=bool)
+    support[np.argsort(-X.std(axis=0))[:size]] = True
+    one, other = exact.of(support), fast.of(support)
+    np.testing.assert_allclose(other.spectrum.leading[:3], one.spectrum.leading[:3], rtol=1e-10)
+    behind = other.spectrum.leading[3:] / one.spectrum.leading[3:5]
+    assert (behind <= 1 + 1e-10).all()
+    assert (behind > 0.95).all()
+    found, wanted = (np.abs(way.projections(3)) for way in (other, one))
+    np.testing.assert_allclose(found, wanted, atol=1e-5 * wanted.max())
+
+
+CASES = {
+    "sparse truth": {},
+    "weak": {"strength": 0.5},
+    "own units": {"own": True},
+    "dense truth": {"q": 100},
+    "dense truth, own units": {"q": 110, "own": True},
+    "square": {"n": 130},
+    "noise": {"strength": 0.0},
+    "one factor": {"d": 1, "q": 8},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_finds_the_same(monkeypatch, case, seed):
+    """The same variables and components; units of own noise may come from another support on the way."""
+    options = CASES[case]
+    X = factor_data(seed=seed, **options)
+    own = options.get("own", False)
+    exact = find_support(as_matrix(X), 4, own_noise=own)
+    force(monkeypatch)
+    found = find_support(as_matrix(X), 4, own_noise=own)
+    assert found.supported == exact.supported
+    if exact.supported:
+        np.testing.assert_array_equal(found.support, exact.support)
+        assert found.n_components == exact.n_components
+        assert found.log_evidence == pytest.approx(exact.log_evidence, rel=0.01 if own else 1e-8)
+
+
+@pytest.mark.parametrize("case", ["sparse truth", "weak", "dense truth", "own units"])
+def test_order_and_container_do_not_matter(monkeypatch, case):
+    force(monkeypatch)
+    X, own = factor_data(**CASES[case]), CASES[case].get("own", False)
+    rng = np.random.default_rng(5)
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    expected = find_support(as_matrix(X), 4, own_noise=own)
+    back = np.argsort(columns)
+    others: dict[str, Any] = {
+        "order": (X[rows][:, columns], back),
+        "signs": (X * np.where(np.arange(X.shape[1]) % 3, 1.0, -1.0), slice(None)),
+        "rounding": (X * (1 + 1e-12 * rng.standard_normal(X.shape)), slice(None)),
+        "columns": (np.asfortranarray(X), slice(None)),
+        "sparse": (sparse.csr_array(X), slice(None)),
+        "blocks": (optional("dask.array").from_array(X, chunks=(70, -1)), slice(None)),
+    }
+    for name, (data, places) in others.items():
+        found = find_support(as_matrix(data), 4, own_noise=own)
+        np.testing.assert_array_equal(found.support[places], expected.support, err_msg=name)
+        assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-9), name
+        np.testing.assert_allclose(found.log_odds[places], expected.log_odds, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_whole_fit_reads_the_data_at_most_twenty_times(monkeypatch, own):
+    force(monkeypatch)
+    X = factor_data(4200, 120, own=own)
+    blocks = as_blocks(optional("dask.array").from_array(X, chunks=(1100, -1)))
+    model = GSPPCA(3).fit(blocks)
+    assert blocks.n_passes <= 20
+    np.testing.assert_array_equal(model.relevant_, GSPPCA(3).fit(X).relevant_)
+
+
+def test_products_of_columns():
+    X = np.where(np.abs(factor_data()) > 1, factor_data(), 0.0)
+    Z = (X - X.mean(axis=0)) * np.linspace(1, 2, 120)
+    kept, chosen = np.arange(120) % 4 > 0, np.array([3, 50, 7])
+    blocks = optional("dask.array").from_array(X, chunks=(70, -1))
+    for data in (X, np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X), blocks):
+        matrix = as_matrix(data).scaled(np.linspace(1, 2, 120))
+        np.testing.assert_allclose(column_products(matrix, chosen), Z[:, chosen].T @ Z, atol=1e-9)
+        part = column_products(matrix.columns(kept), chosen)
+        np.testing.assert_allclose(part, Z[:, kept][:, chosen].T @ Z[:, kept], atol=1e-9)
+
+
+def test_sums_by_rank_follow_the_columns_and_not_the_rows():
+    X = factor_data()
+    rng = np.random.default_rng(1)
+    rows, columns = rng.permutation(300), rng.permutation(120)
+    np.testing.assert_allclose(rank_sums(as_matrix(X[rows][:, columns]), 4), rank_sums(as_matrix(X), 4)[:, columns])

@@ -1,0 +1,66 @@
+"""Leading eigenpairs by Lanczos iterations against a full decomposition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gsppca.linalg.gram_pool import GramPool
+from gsppca.linalg.lanczos import lanczos_pairs
+
+
+def _spectrum(values):
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((len(values), len(values))))[0]
+    return (turn * values) @ turn.T
+
+
+SPECTRA = {
+    "noise": np.linspace(1.0, 2.0, 300),
+    "factors": np.concatenate([np.linspace(0.9, 1.1, 280), np.geomspace(2, 1e4, 20)]),
+    "low rank": np.concatenate([np.zeros(290), np.arange(1.0, 11.0)]),
+    "one value": np.ones(300),
+    "pairs": np.repeat(np.linspace(1.0, 3.0, 150), 2),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("count", [1, 8, 40])
+def test_pairs_are_those_of_a_full_decomposition(name, count):
+    """Values to rounding; residuals certify the vectors, which may be turned among equal values."""
+    matrix = _spectrum(SPECTRA[name])
+    values, vectors = lanczos_pairs(matrix, count)
+    largest = SPECTRA[name].max()
+    np.testing.assert_allclose(values, np.sort(SPECTRA[name])[-count:], atol=1e-11 * largest)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-10 * largest)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-11)
+
+
+def test_values_alone_are_as_accurate():
+    """The error of a value is of the order of the square of its vector's."""
+    matrix = _spectrum(SPECTRA["noise"])
+    values, _ = lanczos_pairs(matrix, 8, n_values=8)
+    np.testing.assert_allclose(values, SPECTRA["noise"][-8:], rtol=1e-10)
+
+
+def test_memory_order_does_not_show():
+    """C- and Fortran-ordered matrices are read by halves alike."""
+    matrix = _spectrum(SPECTRA["factors"])
+    np.testing.assert_array_equal(lanczos_pairs(matrix, 5)[0], lanczos_pairs(np.asfortranarray(matrix.T), 5)[0])
+
+
+def test_a_pool_gives_the_gram_matrix_of_any_support():
+    """Grown, emptied when it is full, and in other units."""
+    from gsppca.data import as_matrix
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 80)) + 3
+    Z = X - X.mean(axis=0)
+    pool, scale = GramPool(as_matrix(X)), rng.random(80) + 0.5
+    for size in (5, 8, 3, 12, 30, 2, 29):
+        support = np.zeros(80, dtype=bool)
+        support[rng.choice(80, size, replace=False)] = True
+        own = (Z * scale)[:, support]
+        np.testing.assert_allclose(pool.gram(support, scale), own.T @ own, atol=1e-10)
+        own = Z[:, support]
+        np.testing.assert_allclose(pool.gram(support, np.ones(80)), own.T @ own, atol=1e-10)
