@@ -59,6 +59,19 @@ def test_everything_that_we_claim_is_made_by_a_workflow():
     assert {"docs", "package", "cluster", "browser-tests", "coverage"} <= made
 
 
+def test_make_test_runs_every_test():
+    """Files that are named in the Makefile are all those that it must name; what CI runs has every part."""
+    parts = re.search(r"^test: (.*?)  ##", MAKEFILE, re.MULTILINE)[1].split()
+    assert parts == ["lint", "types", "docs", "unit", "cluster"]
+    for sign, line in (
+        ("pytest.mark." + "cluster", r"-m cluster (.*)"),
+        ("parametrize_" + "with_checks", r"CHECKED := (.*)"),
+    ):
+        marked = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py") if sign in path.read_text()}
+        named = set(re.search(line, MAKEFILE)[1].replace("$(REQUIRED)", "").split())
+        assert marked == named
+
+
 def test_commands_in_the_prose_exist():
     for path in PROSE:
         for words in re.findall(r"`make ([\w. -]+)`", path.read_text()):
