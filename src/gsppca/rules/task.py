@@ -30,7 +30,7 @@ class Task:
     decomposition : Decomposition
         Principal axes and scores of the relevant ones.
     n_components : int
-        How many, at most as many as the training rows of a fold have.
+        How many, at most as many as the training rows of a fold, and the data, have.
     first : ndarray of int
         Places of the variables to be included.
     most : int
@@ -55,8 +55,9 @@ class Task:
         standard = own.scaled(1 / np.where(deviations > 0, deviations, np.inf))
         targets = Targets(standard, relevant[used], np.ones(len(deviations)) if standardise else deviations)
         n = own.n_samples
-        self.n_components = min(n_components, n - -(-n // N_FOLDS) - 1, int(relevant.sum()))
-        self.decomposition = decompose(targets, self.n_components)
+        most = max(n - -(-n // N_FOLDS) - 1, 1)  # that the training rows of a fold have
+        self.decomposition = decompose(targets, min(n_components, most, int(relevant.sum())))
+        self.n_components = self.decomposition.n_components
         self.allowed = ~np.isin(self.places, exclude)
         self.first = np.flatnonzero(np.isin(self.places, include))
         self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
