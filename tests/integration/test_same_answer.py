@@ -20,7 +20,7 @@ from tests.real_data import real_table
 SMALL = ("lung_small", "colon", "GLIOMA", "nir_gasoline")
 LARGE = (
     *("lymphoma", "Yale", "ORL", "warpPIE10P", "TOX-171", "Isolet", "madelon"),
-    *("scanb_breast_cancer", "vdx_subset", "mnist_sevens", "natural_images"),
+    *("scanb_breast_cancer", "vdx_subset", "mnist_sevens"),
 )
 SHIPPED = {
     "wine": lambda: load_wine().data,
