@@ -200,6 +200,13 @@ def test_citations_of_the_paper_exist():
         assert (ROOT / "paper" / picture).exists(), picture
 
 
+def test_the_software_paper_has_the_sections_that_its_journal_asks_for():
+    text = (ROOT / "paper" / "paper.md").read_text()
+    wanted = ["Summary", "Statement of need", "State of the field", "Software design", "Research impact statement"]
+    assert re.findall(r"^# (.*)$", text, re.MULTILINE)[:6] == [*wanted, "AI usage disclosure"]
+    assert 750 <= len(text.partition("# Summary")[2].split()) <= 1750
+
+
 @pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / ".pre-commit-config.yaml"], ids=lambda path: path.name)
 def test_settings_are_yaml(path):
     assert optional("yaml").safe_load(path.read_text())
