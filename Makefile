@@ -15,7 +15,7 @@ REQUIRE ?= extras
 REQUIRED = $(addprefix --require=,$(REQUIRE))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test lint spell types unit cluster kills browser-tests tiers mutations coverage docs gallery architecture browser bench \
+.PHONY: help demo quick test lint spell types unit cluster kills browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean
 
 help:  ## this list
@@ -107,6 +107,12 @@ package: $(VENV)/.package  ## wheel and sdist in dist/, checked, installed into 
 
 docs: $(VENV)/.dev  ## the site, in build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	test -s build/site/objects.inv  # by which the documentation of others links to ours
+
+VERSION ?= dev
+versions: docs  ## the site as one of several versions, in build/versions/VERSION: make versions VERSION=v0.1.0
+	mkdir -p build/versions && rm -rf build/versions/$(VERSION) && cp -r build/site build/versions/$(VERSION)
+	$(BIN)/python .ci/versions.py build/versions
 
 gallery: $(VENV)/.dev  ## run all examples; rewrites docs/images/gallery
 	$(BIN)/python examples/gallery.py

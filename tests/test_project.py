@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def test_workflows_make_targets_that_exist(workflow):
 def test_everything_that_we_claim_is_made_by_a_workflow():
     made = {name for workflow in WORKFLOWS for name in commands(workflow)}
     assert {"test", "minimal", "lowest", "newest", "python3.12", "python3.13"} <= made
-    assert {"docs", "package", "cluster", "browser-tests", "coverage"} <= made
+    assert {"versions", "package", "cluster", "browser-tests", "coverage"} <= made
 
 
 def test_make_test_runs_every_test():
@@ -83,6 +84,16 @@ def test_phony_targets_are_targets():
     assert set(phony) <= TARGETS
     real = {name for name in TARGETS if not name.startswith((".", "$")) and "%" not in name}
     assert real <= set(phony)
+
+
+def test_sites_of_several_versions_are_listed_newest_first(tmp_path):
+    for name in ("dev", "v0.2.0", "v0.10.1", "v0.10.0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text("")
+    subprocess.run([sys.executable, str(ROOT / ".ci" / "versions.py"), str(tmp_path)], check=True)
+    listed = [entry["version"] for entry in json.loads((tmp_path / "versions.json").read_text())]
+    assert listed == ["v0.10.1", "v0.10.0", "v0.2.0", "dev"]
+    assert 'url=v0.10.1/"' in (tmp_path / "index.html").read_text()
 
 
 def test_the_version_is_the_same_everywhere():
