@@ -7,13 +7,15 @@ BIN := $(VENV)/bin
 # A worker that crashes ends the run: with one put in its place, pytest-xdist may wait for ever.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup --max-worker-restart=0
 QUICK := not slow and not cluster and not browser
+# The tests that run scikit-learn's own checks of estimators.
+CHECKED := tests/test_estimator.py tests/baselines/test_interface.py
 # What must be there for a test that needs it: a test whose extra or browser is missing fails instead of being skipped.
 # `make test REQUIRE="extras browser"` is what CI runs.
 REQUIRE ?= extras
 REQUIRED = $(addprefix --require=,$(REQUIRE))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test lint spell types unit cluster kills browser-tests tiers mutations coverage docs gallery architecture browser bench \
+.PHONY: help demo quick test lint spell types unit cluster kills browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean
 
 help:  ## this list
@@ -28,7 +30,7 @@ quick: $(VENV)/.dev  ## before every commit: ruff, and the tests that are not sl
 	$(BIN)/ruff check --quiet .
 	$(PYTEST) -q -m "$(QUICK)" tests
 
-test: lint types docs unit  ## what CI runs: ruff, mypy, the site, all tests but those of clusters
+test: lint types docs unit cluster  ## what CI runs: ruff, mypy, the site, all tests; those of clusters last, alone
 
 lint: spell $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -42,10 +44,10 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(PYTEST) $(REQUIRED)
-	SCIPY_ARRAY_API=1 $(BIN)/pytest -q tests -k check_array_api_input  # skipped by scikit-learn without this variable
+	SCIPY_ARRAY_API=1 $(BIN)/pytest -q -k check_array_api_input $(CHECKED)  # skipped by scikit-learn without this variable
 
 cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processes, one at a time
-	$(BIN)/pytest -q -m cluster tests
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m cluster $(REQUIRED) tests/test_distributed.py
 
 kills: $(VENV)/.dev  ## 50 fits on a dask cluster, in each of which a worker is killed: do they end, and with the same bits?
 	$(BIN)/python -m benchmarks.kills --fits 50
@@ -77,6 +79,11 @@ lowest:  ## the oldest numpy, scipy and scikit-learn that we claim
 newest:  ## pre-releases of whatever has one
 	.ci/environment newest $(PYTHON) --pre --upgrade -e '.[all]' --group test --group peers
 
+# Versions that pyenv holds are found without being switched on.
+PYENV_ROOT ?= $(HOME)/.pyenv
+empty :=
+python3.% pythons: export PATH := $(PATH):$(subst $(empty) $(empty),:,$(wildcard $(PYENV_ROOT)/versions/3.1[123].*/bin))
+
 python3.%:  ## one version of Python with all extras: make python3.12
 	.ci/environment $@ $@ -e '.[all]' --group test --group peers
 
@@ -100,6 +107,12 @@ package: $(VENV)/.package  ## wheel and sdist in dist/, checked, installed into 
 
 docs: $(VENV)/.dev  ## the site, in build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	test -s build/site/objects.inv  # by which the documentation of others links to ours
+
+VERSION ?= dev
+versions: docs  ## the site as one of several versions, in build/versions/VERSION: make versions VERSION=v0.1.0
+	mkdir -p build/versions && rm -rf build/versions/$(VERSION) && cp -r build/site build/versions/$(VERSION)
+	$(BIN)/python .ci/versions.py build/versions
 
 gallery: $(VENV)/.dev  ## run all examples; rewrites docs/images/gallery
 	$(BIN)/python examples/gallery.py

@@ -35,6 +35,10 @@ TESTS = {
     "evidence/radii.py": ("tests/evidence/test_radii.py", "tests/evidence/test_row_norms.py"),
     "evidence/row_norms.py": ("tests/evidence/test_row_norms.py",),
     "evidence/noisy.py": ("tests/evidence/test_noisy.py",),
+    "evidence/bayes_factors.py": ("tests/evidence/test_bayes_factors.py",),
+    "evidence/noise_units.py": ("tests/evidence/test_noise_units.py",),
+    "evidence/factors.py": ("tests/evidence/test_factors.py",),
+    "evidence/joint.py": ("tests/evidence/test_joint.py",),
     "rankings/noise_path.py": ("tests/rankings/test_noise_path.py",),
     "rankings/order.py": ("tests/rankings/test_order.py",),
     "rankings/vem/em.py": (

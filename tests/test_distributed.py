@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -22,12 +23,10 @@ distributed = optional("distributed")
 da = optional("dask.array")
 
 # What a dying cluster says on its way down is not ours to judge.
-pytestmark = [
-    pytest.mark.filterwarnings("default"),
-    pytest.mark.xdist_group("cluster"),  # one cluster at a time
-    # They kill processes and wait for clusters, and once waited for ever beside other work: run by `make cluster`.
-    pytest.mark.cluster,
-]
+# They kill processes and wait for their replacement: run by `make cluster`, in one process, beside nothing else.
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.cluster, pytest.mark.timeout(300)]
+
+PAPER = Paper(tol=1e-3)
 
 
 def make_block(number, height, p, seconds, block_id=None):
@@ -54,12 +53,31 @@ def blocks_of(n_blocks=6, height=100, p=520, seconds=0.0):
     )
 
 
+def start():
+    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """The cluster that the tests share: a new one costs each of its workers several seconds of imports."""
+    running = [start()]
+    yield running
+    for cluster in running:
+        with suppress(Exception):  # a cluster may stumble over the workers that it was about to replace
+            cluster.close()
+
+
 @pytest.fixture
-def cluster():
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+def cluster(clusters):
+    """A client of two living workers; of another cluster, if dask has not replaced a worker that a test killed."""
+    client = distributed.Client(clusters[-1])
+    try:
+        client.wait_for_workers(2, timeout=60)
+    except TimeoutError:
+        client.close()
+        clusters.append(start())
+        client = distributed.Client(clusters[-1])
+    with client:
         yield client
 
 
@@ -73,8 +91,8 @@ def same_bits(one, other):
 @pytest.mark.parametrize("persisted", [False, True])
 def test_a_killed_worker_changes_no_bit(cluster, persisted, monkeypatch):
     X = blocks_of(seconds=0.02)
-    wanted = GSPPCA(2, method=Paper(tol=1e-4)).fit(X.persist() if persisted else X)
-    in_memory = GSPPCA(2, method=Paper(tol=1e-4)).fit(X.compute())
+    wanted = GSPPCA(2, method=PAPER).fit(X.persist() if persisted else X)
+    in_memory = GSPPCA(2, method=PAPER).fit(X.compute())
     np.testing.assert_allclose(wanted.relevance_, in_memory.relevance_, atol=1e-9)
     pid = next(iter(cluster.run(os.getpid).values()))
     fold, n_passes = LazyBlocks._fold, []
@@ -86,18 +104,10 @@ def test_a_killed_worker_changes_no_bit(cluster, persisted, monkeypatch):
         return fold(self, *arguments)
 
     monkeypatch.setattr(LazyBlocks, "_fold", killing)
-    model = GSPPCA(2, method=Paper(tol=1e-4)).fit(X.persist() if persisted else X)
+    model = GSPPCA(2, method=PAPER).fit(X.persist() if persisted else X)
     assert len(n_passes) > 10
     assert pid not in cluster.run(os.getpid).values()
     same_bits(model, wanted)
-
-
-def test_the_number_of_workers_changes_no_bit(cluster):
-    two = GSPPCA(2, method=Paper(tol=1e-4)).fit(blocks_of())
-    cluster.cluster.scale(1)
-    cluster.sync(cluster.cluster._correct_state)
-    one = GSPPCA(2, method=Paper(tol=1e-4)).fit(blocks_of())
-    same_bits(one, two)
 
 
 def test_transform_is_lazy_and_runs_on_the_workers(cluster):
@@ -114,12 +124,16 @@ def eat(block, block_id=None):
 
 
 def test_workers_without_memory_give_an_error_that_names_the_block(cluster):
-    cluster.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+    scheduler = cluster.cluster.scheduler
+    allowed, scheduler.allowed_failures = scheduler.allowed_failures, 1
     X = blocks_of(p=60).map_blocks(eat, dtype=float, meta=np.empty((0, 0)))
-    with pytest.raises(
-        BlockError, match=r"block \d of X \(rows \d00 to \d99\), or one beside it, died, 2 in turn: .*rechunk"
-    ):
-        GSPPCA(2, method="paper").fit(X)
+    try:
+        with pytest.raises(
+            BlockError, match=r"block \d of X \(rows \d00 to \d99\), or one beside it, died, 2 in turn: .*rechunk"
+        ):
+            GSPPCA(2, method="paper").fit(X)
+    finally:
+        scheduler.allowed_failures = allowed
 
 
 def broken(block, block_id=None):
@@ -135,6 +149,52 @@ def test_a_block_that_a_worker_cannot_read_is_named(cluster):
     spoilt = X.map_blocks(lambda block: np.where(block > 4, np.nan, block), dtype=float)
     with pytest.raises(ValueError, match=r"Block \d: Input X contains NaN: the first one in this block at row \d+"):
         GSPPCA(2, method="paper").fit(spoilt)
+
+
+def with_tests():
+    """The environment of a process that imports what this file defines."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
+
+
+def wait_until(happens, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < deadline, f"waited {seconds} s for nothing"
+        time.sleep(0.05)
+
+
+def test_a_dead_client_of_a_cluster_leaves_no_task(cluster):
+    """The scheduler forgets what nobody waits for."""
+    scheduler = cluster.cluster.scheduler
+    code = textwrap.dedent(
+        f"""
+        from distributed import Client
+        from gsppca import GSPPCA, Paper
+        from tests.test_distributed import blocks_of
+        with Client("{cluster.cluster.scheduler_address}"):
+            print("begun", flush=True)
+            GSPPCA(2, method=Paper(tol=0)).fit(blocks_of(seconds=0.05))
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=with_tests())
+    try:
+        assert process.stdout.readline() == "begun\n"
+        wait_until(lambda: scheduler.tasks)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    wait_until(lambda: not scheduler.tasks)
+
+
+def test_the_number_of_workers_changes_no_bit(cluster):
+    two = GSPPCA(2, method=PAPER).fit(blocks_of())
+    cluster.cluster.scale(1)
+    cluster.sync(cluster.cluster._correct_state)
+    one = GSPPCA(2, method=PAPER).fit(blocks_of())
+    cluster.cluster.scale(2)
+    same_bits(one, two)
 
 
 def is_running(pid):
@@ -163,9 +223,7 @@ def test_a_killed_client_leaves_nothing_running(tmp_path):
     )
     script = tmp_path / "client.py"
     script.write_text(code)
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
-    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=with_tests())
     try:
         pids = [int(word) for word in process.stdout.readline().split()]
         assert len(pids) == 2
@@ -176,36 +234,4 @@ def test_a_killed_client_leaves_nothing_running(tmp_path):
         process.kill()
         process.wait()
         process.stdout.close()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and any(map(is_running, pids)):
-        time.sleep(0.2)
-    assert not any(map(is_running, pids))
-
-
-def test_a_dead_client_of_a_cluster_leaves_no_task():
-    """The scheduler forgets what nobody waits for."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        code = textwrap.dedent(
-            f"""
-            from distributed import Client
-            from gsppca import GSPPCA, Paper
-            from tests.test_distributed import blocks_of
-            with Client("{cluster.scheduler_address}"):
-                print("begun", flush=True)
-                GSPPCA(2, method=Paper(tol=0)).fit(blocks_of(seconds=0.05))
-            """
-        )
-        root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
-        process.stdout.readline()
-        deadline = time.monotonic() + 60
-        while not cluster.scheduler.tasks and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert cluster.scheduler.tasks
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        while cluster.scheduler.tasks and time.monotonic() < deadline + 60:
-            time.sleep(0.2)
-        assert not cluster.scheduler.tasks
+    wait_until(lambda: not any(map(is_running, pids)))

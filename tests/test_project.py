@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -56,7 +57,20 @@ def test_workflows_make_targets_that_exist(workflow):
 def test_everything_that_we_claim_is_made_by_a_workflow():
     made = {name for workflow in WORKFLOWS for name in commands(workflow)}
     assert {"test", "minimal", "lowest", "newest", "python3.12", "python3.13"} <= made
-    assert {"docs", "package", "cluster", "browser-tests", "coverage"} <= made
+    assert {"versions", "package", "cluster", "browser-tests", "coverage"} <= made
+
+
+def test_make_test_runs_every_test():
+    """Files that are named in the Makefile are all those that it must name; what CI runs has every part."""
+    parts = re.search(r"^test: (.*?)  ##", MAKEFILE, re.MULTILINE)[1].split()
+    assert parts == ["lint", "types", "docs", "unit", "cluster"]
+    for sign, line in (
+        ("pytest.mark." + "cluster", r"-m cluster (.*)"),
+        ("parametrize_" + "with_checks", r"CHECKED := (.*)"),
+    ):
+        marked = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py") if sign in path.read_text()}
+        named = set(re.search(line, MAKEFILE)[1].replace("$(REQUIRED)", "").split())
+        assert marked == named
 
 
 def test_commands_in_the_prose_exist():
@@ -70,6 +84,16 @@ def test_phony_targets_are_targets():
     assert set(phony) <= TARGETS
     real = {name for name in TARGETS if not name.startswith((".", "$")) and "%" not in name}
     assert real <= set(phony)
+
+
+def test_sites_of_several_versions_are_listed_newest_first(tmp_path):
+    for name in ("dev", "v0.2.0", "v0.10.1", "v0.10.0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text("")
+    subprocess.run([sys.executable, str(ROOT / ".ci" / "versions.py"), str(tmp_path)], check=True)
+    listed = [entry["version"] for entry in json.loads((tmp_path / "versions.json").read_text())]
+    assert listed == ["v0.10.1", "v0.10.0", "v0.2.0", "dev"]
+    assert 'url=v0.10.1/"' in (tmp_path / "index.html").read_text()
 
 
 def test_the_version_is_the_same_everywhere():
@@ -185,6 +209,13 @@ def test_citations_of_the_paper_exist():
     assert cited == set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
         assert (ROOT / "paper" / picture).exists(), picture
+
+
+def test_the_software_paper_has_the_sections_that_its_journal_asks_for():
+    text = (ROOT / "paper" / "paper.md").read_text()
+    wanted = ["Summary", "Statement of need", "State of the field", "Software design", "Research impact statement"]
+    assert re.findall(r"^# (.*)$", text, re.MULTILINE)[:6] == [*wanted, "AI usage disclosure"]
+    assert 750 <= len(text.partition("# Summary")[2].split()) <= 1750
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / ".pre-commit-config.yaml"], ids=lambda path: path.name)

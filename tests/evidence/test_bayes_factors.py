@@ -86,6 +86,20 @@ def test_g_maximises_the_mixture_on_its_grid():
     assert best_g(factor, odds) == GRID[np.argmax(likelihood)]
 
 
+@pytest.mark.parametrize("g", [0.1, 0.3, 5.0, 400.0, 3000.0])
+def test_the_grid_of_g_is_wide_and_fine_enough(g):
+    """A member whose share is what g makes of it loses less than 5 % of its evidence to the grid."""
+    share = np.array(g / (1 + g))
+
+    def value(at):
+        return float(log_bayes_factor_own_noise(share, 200, 1, at))
+
+    nearest = GRID[np.argmin(np.abs(np.log(GRID / g)))]
+    best = max(value(at) for at in np.geomspace(0.05, 6000, 4000))
+    assert max(nearest / g, g / nearest) <= 30000 ** (1 / 24) * (1 + 1e-12)
+    assert value(best_g(lambda at: np.array([value(at)]), 0.0)) >= 0.95 * best
+
+
 def test_g_of_nothing_is_the_smallest():
     assert best_g(lambda g: np.zeros(4), 0.0) == GRID[0]
 

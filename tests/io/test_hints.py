@@ -285,3 +285,15 @@ def test_spectra_are_not_to_be_scaled(write):
         survey = survey_file(write(as_text([heads, *spectra.round(3).tolist()])))
         assert survey.is_uneven
         assert ("--scale" in survey.command.split()) == is_scaled, heads[:2]
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_deviations_of_any_magnitude(tmp_path, unit):
+    """Squares of such values cannot be held; numpy would warn, or take them for zero."""
+    X = np.abs(np.random.default_rng(0).standard_normal((40, 120))) * np.geomspace(1, 50, 120) * 1e5
+    X[3, 7] = np.nan
+    np.save(tmp_path / "large.npy", X * unit)
+    survey = survey_file(tmp_path / "large.npy")
+    wanted = np.quantile(np.nanstd(X, axis=0), [0, 0.5, 1]) * unit
+    np.testing.assert_allclose(survey.spread, wanted, rtol=1e-12)
+    assert not survey.constant_columns

@@ -412,3 +412,35 @@ def test_of_equal_columns_the_more_relevant_comes_first(p):
     found = core_order(as_matrix(X), np.ones(p, dtype=bool), 3, relevance=relevance, n_steps=half)
     for k in found.order[: half // 2]:
         assert relevance[k] > relevance[(k + half) % p]
+
+
+@pytest.mark.parametrize("shape", [(60, 150), (300, 90), (40, 12)])
+@pytest.mark.parametrize("asked", [3, 4, 8])
+def test_there_are_no_more_components_than_the_data_has(shape, asked):
+    """More of them would be rounding, and could be any."""
+    X = factor_data(*shape, d=3, noise=0.0)
+    found = fit(X, d=asked)
+    assert len(found.description.component_shares) == 3
+    assert found.size == fit(X, d=3).size
+    places = np.random.default_rng(2).permutation(shape[1])
+    for other, columns in ((X[:, places], places), (np.asfortranarray(X), np.arange(shape[1]))):
+        again = fit(other, d=asked)
+        np.testing.assert_array_equal(np.sort(columns[again.core]), np.sort(found.core))
+
+
+def test_rows_without_some_component():
+    """Without the fold of the only row that has a factor, the others have one component less."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 1)) @ rng.standard_normal((1, 8))
+    X[7] += 5 * rng.standard_normal(8)
+    found = fit(X, d=2)
+    assert len(found.description.component_shares) == 2
+    assert np.isfinite(found.share_path.share).all()
+    same(found, fit(X[rng.permutation(30)]))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_few_rows_have_a_core(n):
+    found = fit(np.random.default_rng(0).standard_normal((n, 6)), d=2)
+    assert 1 <= found.size <= 6
+    assert sorted(found.order) == list(range(6))

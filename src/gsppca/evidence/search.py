@@ -134,9 +134,12 @@ def find_support(
     most = max(min(most_components, n - 2, p - 1), 1)
     if n < 3 or p < 2:
         return without_evidence(p)
-    first = _Group.among(Supports(matrix, most, own_noise, fixed_components, temperature, progress))
+    supports = Supports(matrix, most, own_noise, fixed_components, temperature, progress)
+    first = _Group.among(supports)
     if not math.isfinite(first.support.log_evidence):
         return without_evidence(p)
+    # Factors of several groups can be the same ones, where the data has no more of them.
+    most = min(most, supports.at(np.ones(p, dtype=bool)).spectrum.rank)
     found = [first]
     places: list[IntArray] = [np.arange(p)]
     kept = ~first.support.members

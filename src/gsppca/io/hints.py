@@ -102,6 +102,7 @@ def looks_raw(data: Any) -> str | None:
     at_top = np.count_nonzero(block == top)
     if at_top > max(1.5, _SATURATED * np.count_nonzero(block)):
         return None
+    block = block / top  # squares of large values cannot be held
     means, deviations = block.mean(axis=0), block.std(axis=0)
     used = (means > 0) & (deviations > 0)
     if used.sum() < 20:

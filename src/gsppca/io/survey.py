@@ -192,13 +192,14 @@ def _column_figures(data: Any) -> tuple[FloatArray, IntArray]:
         dense = part.toarray() if issparse(part) else np.asarray(part)
         known = np.isfinite(dense)
         missing[start : start + _CHUNK] = np.isnan(dense).sum(axis=0)
-        filled = np.where(known, dense, 0.0)
         counts = np.maximum(known.sum(axis=0), 1)
-        means = filled.sum(axis=0) / counts
-        squares = np.where(known, (filled - means) ** 2, 0.0).sum(axis=0)
+        filled = np.where(known, dense, 0.0)
+        apart = np.where(known, filled - (filled / counts).sum(axis=0), 0.0)
+        unit = np.maximum(np.abs(apart).max(axis=0), np.finfo(float).tiny)  # squares of large values cannot be held
+        spread = unit * np.sqrt(((apart / unit) ** 2).sum(axis=0) / counts)
         lowest = np.where(known, dense, np.inf).min(axis=0)
         same = lowest == np.where(known, dense, -np.inf).max(axis=0)
-        deviations[start : start + _CHUNK] = np.where(same | ~known.any(axis=0), 0.0, np.sqrt(squares / counts))
+        deviations[start : start + _CHUNK] = np.where(same | ~known.any(axis=0), 0.0, spread)
     return deviations, missing
 
 

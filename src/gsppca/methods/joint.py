@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsppca._checkpoint import check_checkpoint
-from gsppca._typing import BoolArray, IntArray
+from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.checks import check_choice
 from gsppca.components.clipping import Tails, has_own_noise
 from gsppca.components.dimension import MAX_DIMENSION
@@ -21,16 +21,16 @@ from gsppca.evidence.search import JointFit, find_support, without_evidence
 from gsppca.frame import Frame, in_unit, standardised
 from gsppca.parameters import Parameters
 from gsppca.progress import tell
-from gsppca.rankings.order import DECIMALS
 from gsppca.results import EvidencePath, Found, Wishes
 from gsppca.rules.core_rule import core_of
+from gsppca.rules.ties import EQUAL, tolerant_ranks
 from gsppca.stages import check_n_components, estimate_n_components
 
 SPARE_COMPONENTS = 3  # beyond twice those that stand out of the noise, for the evidence to choose from
 FEWEST_SAMPLES = 5  # for a core: one for each fold of its cross-validation
 LEADING = 10  # components that the core predicts, when their number was not given
 SAMPLES_EACH = 5  # samples for each of them
-LOG_ODDS_DECIMALS = 6  # of log odds that are more than rounding
+SAME_LOG_ODDS = 1e-6  # log odds that differ by less differ by rounding
 SHOWN_SIZES = 40  # sizes of the evidence path beyond the small ones
 
 
@@ -159,15 +159,34 @@ def _ordered(fit: JointFit, judged: BoolArray, frame: Frame) -> IntArray:
     """Order all columns: group after group, then the others, each by falling log odds; then those not judged.
 
     Log odds that differ by rounding only tie. Ties, and columns that were not judged, are ordered by their variances
-    and means, whatever their places.
+    and means; where these tie, too (words that occur equally often), by the rows in which they are large. Only copies
+    of a column follow their places.
     """
     group = np.full(len(judged), len(judged) + 1)
     group[judged] = np.where(fit.groups > 0, fit.groups, len(judged))
-    log_odds = np.zeros(len(judged))
-    log_odds[judged] = np.round(fit.log_odds, LOG_ODDS_DECIMALS)
+    log_odds = _placed(fit.log_odds, judged)
     deviation, mean = frame.deviation[frame.varying], frame.mean[frame.varying]
-    keys = (np.round(mean / deviation, DECIMALS), -np.round(np.log(deviation), DECIMALS), -log_odds, group)
-    return np.lexsort(keys)
+    keys = [
+        group,
+        tolerant_ranks(-log_odds, SAME_LOG_ODDS),
+        tolerant_ranks(-np.log(deviation), EQUAL),
+        tolerant_ranks(np.arcsinh(mean / deviation), EQUAL),
+    ]
+    order = np.lexsort(keys[::-1])
+    tie = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
+    if tie.any():
+        tied = np.union1d(order[1:][tie], order[:-1][tie])
+        keys.append(np.zeros_like(order))
+        keys[-1][tied] = tolerant_ranks(_company(frame)[tied], EQUAL)
+        order = np.lexsort(keys[::-1])
+    return order
+
+
+def _company(frame: Frame) -> FloatArray:
+    """How far from the centre the rows lie in which a column is large: its covariance with their squared lengths."""
+    matrix = standardised(frame.data)
+    lengths = matrix.row_squares()
+    return matrix.transposed_product((lengths / lengths.sum())[:, None])[0]
 
 
 def _nested(first: IntArray, order: IntArray) -> IntArray:

@@ -26,7 +26,10 @@ def rank_variables(relevance: FloatArray, explained: FloatArray, column_squares:
     order : ndarray of shape (n_features,)
         Indices of the variables, the most relevant first.
     """
-    return np.lexsort((-column_squares, -explained, -np.round(relevance, DECIMALS)))
+    most = max(float(explained.max(initial=0.0)), float(np.finfo(float).tiny))
+    return np.lexsort(
+        (-_logarithms(column_squares), -np.round(explained / most, DECIMALS), -np.round(relevance, DECIMALS))
+    )
 
 
 def rank_by_score(score: FloatArray, column_squares: FloatArray) -> IntArray:
@@ -34,9 +37,13 @@ def rank_by_score(score: FloatArray, column_squares: FloatArray) -> IntArray:
 
     Columns that are the same but for their place have scores that differ by the rounding of whatever computed them.
     """
+    return np.lexsort((-_logarithms(column_squares), -np.round(score, DECIMALS)))
+
+
+def _logarithms(squares: FloatArray) -> FloatArray:
+    """Logarithms of sums of squares, without their rounding."""
     with np.errstate(divide="ignore"):
-        squares = np.round(np.log(column_squares), DECIMALS)
-    return np.lexsort((-squares, -np.round(score, DECIMALS)))
+        return np.round(np.log(squares), DECIMALS)
 
 
 def without_zeros(order: IntArray, relevance: FloatArray) -> IntArray:

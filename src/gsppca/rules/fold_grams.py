@@ -18,10 +18,9 @@ import numpy as np
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import fold_products
-from gsppca.linalg.spectrum import top_pairs
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.shares import CoreDescription, FoldMoments, describe_moments
-from gsppca.rules.training import Decomposition, FromGrams
+from gsppca.rules.training import Decomposition, FromGrams, known_pairs
 
 
 class FromFoldGrams(FromGrams):
@@ -53,7 +52,8 @@ class FromFoldGrams(FromGrams):
         sums = fold_products(self.everything, self.places, folds, weights=weights)
         self.counts, self.with_all, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
         total, fourths = self._grams().sum(axis=0), float(self.fourths.sum())
-        self.whole = top_pairs(self.targets.gram(total), self.n_components)
+        self.whole = known_pairs(self.targets.gram(total), self.n_components)
+        self.n_components = self.whole[1].shape[1]
         parts = [self._part(total, np.empty((0, *total.shape)), self.matrix.n_samples, fourths)]
         for number, gram in enumerate(self._grams() if fold is not None else ()):
             n_rows = self.matrix.n_samples - int(self.counts[number])
@@ -71,7 +71,7 @@ class FromFoldGrams(FromGrams):
             score_products=products[:, :, self.places] @ axes.T,
             fourths=self._fourths(products[:, :, chosen]),
             squares=self.everything.column_squares,
-            score_squares=np.maximum(self.whole[0], 0.0),
+            score_squares=self.whole[0],
         )
         deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
         return describe_moments(moments, None if standardise else deviations)

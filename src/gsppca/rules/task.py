@@ -35,7 +35,7 @@ class Task:
     decomposition : Decomposition
         Principal axes and scores of the relevant ones.
     n_components : int
-        How many, at most as many as the training rows of a fold have.
+        How many, at most as many as the training rows of a fold, and the data, have.
     first : ndarray of int
         Places of the variables to be included.
     most : int
@@ -61,19 +61,24 @@ class Task:
         standard = self.everything if used.all() else _standardised(own)
         targets = Targets(standard, relevant[used], np.ones(len(deviations)) if standardise else deviations)
         n = own.n_samples
-        self.n_components = min(n_components, n - -(-n // N_FOLDS) - 1, int(relevant.sum()))
-        self.decomposition = self._decomposed(targets)
+        most = max(n - -(-n // N_FOLDS) - 1, 1)  # that the training rows of a fold have
+        self.decomposition = self._decomposed(targets, min(n_components, most, int(relevant.sum())))
         self.allowed = ~np.isin(self.places, exclude)
         self.first = np.flatnonzero(np.isin(self.places, include))
         self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
         self.relevance = None if relevance is None else relevance[used]
         self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
 
-    def _decomposed(self, targets: Targets) -> Decomposition:
+    @property
+    def n_components(self) -> int:
+        """How many components there are: those asked for, or as many as the training rows of a fold have."""
+        return self.decomposition.n_components
+
+    def _decomposed(self, targets: Targets, n_components: int) -> Decomposition:
         few = len(self.places) * self.everything.n_features <= LARGEST_GRAM**2
         if self.everything.n_samples > MANY_ROWS and few:
-            return FromFoldGrams(targets, self.n_components, self.everything, self.places)
-        return decompose(targets, self.n_components)
+            return FromFoldGrams(targets, n_components, self.everything, self.places)
+        return decompose(targets, n_components)
 
     def selections(self, fold: IntArray | None) -> list[Forward]:
         """Begin a forward selection on all rows, and one without each fold."""

@@ -9,8 +9,14 @@ from gsppca._typing import FloatArray, IntArray
 EQUAL = 1e-9  # relative to the largest
 
 
-def tolerant_ranks(values: FloatArray) -> IntArray:
+def tolerant_ranks(values: FloatArray, tolerance: float | None = None) -> IntArray:
     """Return the ranks of some values, from 0 for the least; neighbours that are equal up to rounding share one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+    tolerance : float, optional
+        Difference up to which neighbours are equal; by default, relative to the largest value.
 
     Examples
     --------
@@ -19,9 +25,10 @@ def tolerant_ranks(values: FloatArray) -> IntArray:
     [1, 0, 0]
     """
     order = np.argsort(values, kind="stable")
-    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+    if tolerance is None:
+        tolerance = EQUAL * float(np.where(np.isfinite(values), np.abs(values), 0.0).max(initial=0.0))
     with np.errstate(invalid="ignore"):  # infinite values are equal to each other
-        apart = np.diff(values[order]) > EQUAL * finite.max(initial=0.0)
+        apart = np.diff(values[order]) > tolerance
     ranks = np.empty(len(values), dtype=np.intp)
     ranks[order] = np.append(0, np.cumsum(apart))[: len(values)]
     return ranks

@@ -34,6 +34,7 @@ DIRECT_ORDER = 1024  # smaller side of the data up to which its Gram matrix is f
 LARGEST_ORDER = 2048
 SQUARE = 1.5  # rows for each column up to which one outer product takes less memory than six Gram matrices
 N_ROUNDS = 2
+NONE = 1e-10  # of the largest eigenvalue: one below it is rounding
 
 
 def decompose(targets: Targets, n_components: int) -> Decomposition:
@@ -60,7 +61,7 @@ class Decomposition(ABC):
     targets : Targets
         The data.
     n_components : int
-        How many axes.
+        How many axes; fewer where the rows have fewer.
     """
 
     def __init__(self, targets: Targets, n_components: int):
@@ -116,7 +117,8 @@ class FromGrams(Decomposition):
 
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
-        self.whole = top_pairs(targets.gram(self.standard.gram), n_components)
+        self.whole = known_pairs(targets.gram(self.standard.gram), n_components)
+        self.n_components = self.whole[1].shape[1]
 
     @cached_property
     def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
@@ -140,7 +142,9 @@ class FromGrams(Decomposition):
         """
         inside = total - left_out[0] if len(left_out) else total
         own = self.targets.gram(inside)
-        axes = self.targets.axes((top_pairs(own, self.n_components) if len(left_out) else self.whole)[1].T)
+        _, vectors = known_pairs(own, self.n_components) if len(left_out) else self.whole
+        axes = np.zeros((self.n_components, len(self.targets.relevant)))
+        axes[: vectors.shape[1]] = self.targets.axes(vectors.T)
         trace, trace_of_square = own.trace() / n_rows, float(np.vdot(own, own)) / n_rows**2
         shrinkage = ledoit_wolf(trace, trace_of_square, fourths, n_rows, self.matrix.n_features)
         return Part(
@@ -227,22 +231,23 @@ class FromOuterGram(ByRows):
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
         self.outer = self.matrix.outer_gram()
-        self.whole = top_pairs(self.outer, n_components)
+        self.whole = known_pairs(self.outer, n_components)
+        self.n_components = self.whole[1].shape[1]
 
     @cached_property
     def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
         """Scores and squares of all rows, which the outer product holds already."""
-        return self.whole[1] * np.sqrt(np.maximum(self.whole[0], 0.0)), self.outer.diagonal()
+        return self.whole[1] * np.sqrt(self.whole[0]), self.outer.diagonal()
 
     def parts(self, fold: IntArray | None) -> list[Part]:
         """Return the parts, with one product with the data for the axes of all."""
         rows, n, d = self._rows(fold), self.matrix.n_samples, self.n_components
-        vectors, values, traces = np.zeros((len(rows), d, n)), np.zeros((len(rows), d)), np.zeros((len(rows), 2))
+        vectors, values, traces = np.zeros((len(rows), d, n)), np.ones((len(rows), d)), np.zeros((len(rows), 2))
         for i, kept in enumerate(rows):
             own = self.outer[np.ix_(kept, kept)] if i else self.outer
-            top, basis = top_pairs(own, d) if i else self.whole
-            values[i] = np.maximum(top, np.finfo(float).tiny)
-            vectors[i][:, kept] = basis.T
+            top, basis = known_pairs(own, d) if i else self.whole
+            values[i, : len(top)] = top
+            vectors[i, : len(top), kept] = basis
             traces[i] = own.trace(), np.vdot(own, own)
         # u'Z for all parts in one product: the axes are u'Z / sqrt(values), and the scores Z Z'u / sqrt(values).
         products = self.matrix.transposed_product(vectors.reshape(-1, n).T).reshape(len(rows), d, -1)
@@ -262,7 +267,9 @@ class Iterated(ByRows):
 
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
-        self.start = leading_spectrum(self.matrix, n_components).axes
+        spectrum = leading_spectrum(self.matrix, n_components)
+        self.start = spectrum.axes[spectrum.eigenvalues > NONE * spectrum.eigenvalues[0]]
+        self.n_components = len(self.start)
 
     @cached_property
     def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
@@ -294,6 +301,14 @@ class Iterated(ByRows):
             traces[i, 1] = float(values @ values) + rest**2 * (1 / p + 1 / height)
         turned = [scores[:, i] @ turn.T for i, turn in enumerate(turns)]
         return self._parts(fold, list(turns @ axes), turned, list(turns @ moments), traces)
+
+
+def known_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenpairs of a Gram matrix; fewer where the others are rounding, and could be any."""
+    values, vectors = top_pairs(gram, count)
+    known = values > NONE * values[0]
+    known[0] = True
+    return np.maximum(values[known], np.finfo(float).tiny), vectors[:, known]
 
 
 def mean_squares(matrix: Matrix, rows: BoolArray, fold: IntArray | None) -> FloatArray:
