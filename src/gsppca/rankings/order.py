@@ -26,10 +26,8 @@ def rank_variables(relevance: FloatArray, explained: FloatArray, column_squares:
     order : ndarray of shape (n_features,)
         Indices of the variables, the most relevant first.
     """
-    most = max(float(explained.max(initial=0.0)), float(np.finfo(float).tiny))
-    return np.lexsort(
-        (-_logarithms(column_squares), -np.round(explained / most, DECIMALS), -np.round(relevance, DECIMALS))
-    )
+    keys = (_logarithms(column_squares), _logarithms(explained), np.round(relevance, DECIMALS))
+    return np.lexsort([-key for key in keys])
 
 
 def rank_by_score(score: FloatArray, column_squares: FloatArray) -> IntArray:
