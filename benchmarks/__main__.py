@@ -14,6 +14,7 @@ from benchmarks import (
     missing,
     noise,
     path,
+    profile,
     recovery,
     scale,
     scaling,
@@ -23,6 +24,7 @@ from benchmarks import (
 
 MODULES = (
     speed,
+    profile,
     fit,
     path,
     scaling,

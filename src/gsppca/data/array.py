@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
@@ -147,9 +148,8 @@ class ArrayMatrix(ColumnView):
 
     def _inward(self, wide: FloatArray, totals: FloatArray) -> FloatArray:
         """From products of some scores with all columns of X to those with Z, given the sums of the scores."""
-        part = np.ascontiguousarray(wide if self.index is None else wide[:, self.index])
-        for row, total in zip(part, totals, strict=True):  # row by row: no temporary of the size of the products
-            row -= total * self.mean
+        part: FloatArray = np.ascontiguousarray(wide if self.index is None else wide[:, self.index], dtype=np.float64)
+        dger(-1.0, self.mean, totals, a=part.T, overwrite_a=1)  # in place: no temporary of the size of the products
         if self.column_scale is not None:
             part *= self.column_scale
         return part

@@ -112,7 +112,7 @@ class FoldMoments:
         p = self.products.shape[2]
         for start in range(0, p, BLOCK):
             part = slice(start, min(start + BLOCK, p))
-            products = np.ascontiguousarray(self.products[:, :, part])
+            products = self.products[:, :, part]
             yield part, products, products.sum(axis=0)
 
     def scaled(self, scale: FloatArray) -> FoldMoments:
@@ -197,9 +197,8 @@ def predicted_shares(moments: FoldMoments) -> FloatArray:
         shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
         weight = (1 - shrinkage) / n
         single = train.diagonal()[:, None]
-        regressions.append(
-            (weight * train + shrinkage * np.eye(n_chosen), weight, np.where(single > 0, single, np.inf))
-        )
+        shrunken = weight * train + shrinkage * np.eye(n_chosen)
+        regressions.append((shrunken, weight, np.where(single > 0, single, np.inf)))
     errors = np.empty(len(squares))
     for part, products, total in moments.blocks:
         jointly, singly = np.zeros(total.shape[1]), np.zeros_like(total)
