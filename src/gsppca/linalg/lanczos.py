@@ -79,7 +79,7 @@ def lanczos_pairs(matrix: FloatArray, count: int, n_values: int = 0) -> tuple[Fl
 
 def _orthogonal_to(basis: FloatArray) -> FloatArray:
     """A unit vector orthogonal to the rows of a basis."""
-    vector: FloatArray = np.random.default_rng(len(basis)).standard_normal(basis.shape[1])
+    vector: FloatArray = np.random.default_rng(len(basis)).standard_normal((basis.shape[1],))
     for _ in range(3):
         vector -= (basis @ vector) @ basis
         vector = vector / np.linalg.norm(vector)

@@ -197,13 +197,13 @@ def predicted_shares(moments: FoldMoments) -> FloatArray:
         shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
         shrunken = (1 - shrinkage) * train / n + shrinkage * np.eye(n_chosen)
         single = train.diagonal()[:, None]
-        regressions.append((shrunken * n / (1 - shrinkage), np.where(single > 0, single, np.inf)))
+        regressions.append((shrunken, (1 - shrinkage) / n, np.where(single > 0, single, np.inf)))
     errors = np.empty(len(squares))
     for part, products, total in moments.blocks:
         jointly, singly = np.zeros(total.shape[1]), np.zeros_like(total)
-        for test, own, (shrunken, single) in zip(products, moments.own, regressions, strict=True):
+        for test, own, (shrunken, weight, single) in zip(products, moments.own, regressions, strict=True):
             train = total - test
-            coefficients = np.linalg.solve(shrunken, train)
+            coefficients = weight * np.linalg.solve(shrunken, train)
             jointly += np.einsum("mp,mp->p", coefficients, own @ coefficients - 2 * test)
             slopes = train / single
             singly += slopes * (slopes * own.diagonal()[:, None] - 2 * test)
