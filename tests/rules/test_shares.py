@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gsppca.data import as_matrix
 from gsppca.data.folds import column_values, fold_grams, fold_products, fold_squares, scores_and_squares
-from gsppca.rules.shares import describe_core, represents
+from gsppca.rules.shares import FoldMoments, describe_core, predicted_shares, represents
 from gsppca.rules.shrinkage import ledoit_wolf
 from tests.needs import optional
 
@@ -157,3 +159,14 @@ def test_products_by_fold(data, container):
     axes = np.random.default_rng(2).standard_normal((3, X.shape[1]))
     expected = np.column_stack([Z @ axes.T, np.sum(Z**2, axis=1)])
     np.testing.assert_allclose(scores_and_squares(matrix, axes), expected, atol=1e-9)
+
+
+def test_chosen_noise_may_be_shrunk_to_nothing():
+    """Where the moments of the chosen variables are all chance, they predict nothing together."""
+    rng = np.random.default_rng(0)
+    moments = FoldMoments.of(
+        as_matrix(rng.standard_normal((50, 6))), np.array([0, 1]), np.ones((50, 1)), np.arange(50) % 5
+    )
+    moments = replace(moments, fourths=np.full(5, 1e9))
+    assert moments.shrinkage(0) == 1.0
+    assert np.isfinite(predicted_shares(moments)).all()

@@ -69,16 +69,20 @@ class ByProducts:
 
     def _corner(self, support: BoolArray) -> Found:
         n, members = self.matrix.n_samples, np.flatnonzero(support)
-        spectrum, pairs = self.summed_up(self._rows(members)[:, members] / n, min(len(members), n - 1))
+        places = self._places(members)
+        spectrum, pairs = self.summed_up(self._products[np.ix_(places, members)] / n, min(len(members), n - 1))
 
         def projections(count: int) -> FloatArray:
             values, vectors = pairs(count)
-            return self._scored((vectors.T @ self._rows(members)) / np.sqrt(n * values)[:, None])
+            places = self._places(members)
+            axes = np.zeros((len(values), len(self._held)))  # products are many: better zeros here than a copy of some
+            axes[:, places] = vectors.T
+            return self._scored((axes @ self._products) / np.sqrt(n * values)[:, None])
 
         return spectrum, projections
 
-    def _rows(self, members: IntArray) -> FloatArray:
-        """Products of some variables with all; where one is not held, the best of the last factors come with it."""
+    def _places(self, members: IntArray) -> IntArray:
+        """Where products of some variables are held; if one is not yet, the best of the last factors come with it."""
         if not np.isin(members, self._held).all():
             score = self._score.copy()
             score[members] = np.inf
@@ -89,7 +93,7 @@ class ByProducts:
             products[np.searchsorted(wanted, new)] = column_products(self.matrix, new)
             self._held, self._products = wanted, products
             self.matrix.known_products = wanted, products
-        return self._products[np.searchsorted(self._held, members)]
+        return np.searchsorted(self._held, members)
 
     def _iterated(self, support: BoolArray) -> Found:
         n, size = self.matrix.n_samples, int(np.count_nonzero(support))
