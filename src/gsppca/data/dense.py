@@ -66,6 +66,10 @@ class DenseMatrix(ArrayMatrix):
         deviations = np.sqrt(self.column_squares / self.n_samples)
         return bool(np.all(np.abs(self.mean * scale) <= DIRECT_RATIO * deviations))
 
+    @property
+    def single_products_are_cheap(self) -> bool:
+        return self._direct and not isinstance(self.X, np.memmap)
+
     def _gram_product(self, axes: FloatArray) -> FloatArray:
         if self._direct or self._by_width:
             return self.transposed_product(self.product(axes))
