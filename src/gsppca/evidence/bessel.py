@@ -293,6 +293,8 @@ def _fractional_order(mu: Array, x: Array) -> tuple[Array, Array]:
     rest, middle = (mu != 0.5) & (mu != 0.0), (x > 0.2) & (x <= 2.0)
     for route, chosen in ((_integral, rest & middle), (special.kve, rest & ~middle)):  # kve: 3e-13 up to 2
         at = np.flatnonzero(chosen)
+        if not len(at):  # as always in the evidence, whose orders are multiples of 1/2
+            continue
         k_mu = route(mu[at], x[at])
         k[at], ratio[at] = np.sqrt(x[at]) * k_mu, route(1.0 - mu[at], x[at]) / k_mu
     return k, ratio

@@ -99,14 +99,16 @@ def finish_runs(
 ) -> RelaxedFit:
     """Go on with the first run that does not collapse; parameters as in `fit_relaxed`."""
     saved = [] if save is None else list(runs)
-    fits: list[RelaxedFit] = []
+    best: RelaxedFit | None = None
 
     def save_run(number: int, run: Run) -> None:
         saved[number] = run
         assert save is not None
         save(saved)
 
-    for run in saved or runs:
+    number = -1
+    for run in saved or runs:  # enumerate would hold the run
+        number += 1
         start = [run.step]
         n_done, bounds, converged = run.n_iter, run.bounds, run.converged
         del run  # nor does anything else hold the start while its run goes on: its loadings may be large
@@ -121,12 +123,13 @@ def finish_runs(
             noise_first=noise_first,
             progress=progress,
             converged=converged,
-            save=None if save is None else partial(save_run, len(fits)),
+            save=None if save is None else partial(save_run, number),
         )
         if not fit.collapsed:
             return fit
-        fits.append(fit)
-    return max(fits, key=lambda fit: float(fit.bounds[-1]))
+        best = fit if best is None or fit.bounds[-1] > best.bounds[-1] else best
+    assert best is not None
+    return best
 
 
 def _best_first(rates: Sequence[float], short_runs: Callable[[Sequence[float]], list[Run]]) -> Iterator[Run]:
