@@ -48,6 +48,6 @@ def main() -> None:
         "memory",
         "Peak memory of a fit",
         "d = 10. Memory that numpy and Python hold at most during `fit`, beyond X, divided by the size of X (below 1 "
-        "wanted; about 15 d/n for wide data).",
+        "wanted; about 8 d/n for wide data).",
         table(["data", "X (MB)", "default, peak / X", "paper's, peak / X"], rows),
     )

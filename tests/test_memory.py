@@ -15,11 +15,11 @@ from gsppca import GSPPCA, Paper
 JOINT, PAPER = {}, {"method": Paper(tol=1e-4)}
 
 
-def peak_of_fit(X, **parameters):
+def peak_of_fit(X, d=5, **parameters):
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        GSPPCA(5, **parameters).fit(X)
+        GSPPCA(d, **parameters).fit(X)
         return (tracemalloc.get_traced_memory()[1] - before) / X.nbytes
     finally:
         tracemalloc.stop()
@@ -49,3 +49,9 @@ def test_peak_memory_is_below_that_of_the_data(shape, parameters, order):
     X = np.array(rng.standard_normal(shape), order=order)
     X[:, ::10] += rng.standard_normal((shape[0], 5)) @ rng.standard_normal((5, len(range(0, shape[1], 10))))
     assert peak_of_fit(X, **parameters) < 1.0
+
+
+def test_ten_samples_per_component_are_enough():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 10)) @ rng.standard_normal((10, 40_000)) + rng.standard_normal((100, 40_000))
+    assert peak_of_fit(X, d=10, **PAPER) < 1.0

@@ -13,6 +13,7 @@ from gsppca.components.dimension import count_components
 from gsppca.components.noise import _population_spikes
 from gsppca.data import as_matrix
 from gsppca.data.base import Matrix
+from gsppca.data.dense import DenseMatrix
 from gsppca.evidence.prior import log_size_prior
 from gsppca.linalg import spectrum as spectrum_module
 from gsppca.linalg.spectrum import leading_spectrum
@@ -20,16 +21,17 @@ from gsppca.rankings.order import rank_variables
 from gsppca.results import Spectrum
 from tests.conftest import AUTHORS
 
-# Spectrum: three routes, one answer.
+# Spectrum: four routes, one answer.
 
 
 @pytest.mark.parametrize(
     ("n", "p", "d"), [(200, 30, 4), (30, 200, 4), (30, 40, 29), (40, 30, 29), (300, 280, 5), (12, 9, 1)]
 )
-@pytest.mark.parametrize("route", ["gram", "outer", "operator"])
+@pytest.mark.parametrize("route", ["gram", "outer", "single products", "blocks of axes"])
 def test_the_leading_spectrum_is_that_of_an_svd(factor_data, monkeypatch, n, p, d, route):
     monkeypatch.setattr(Matrix, "prefers_gram", property(lambda self: route == "gram"))
     monkeypatch.setattr(Matrix, "prefers_outer_gram", property(lambda self: route == "outer"))
+    monkeypatch.setattr(DenseMatrix, "single_products_are_cheap", route == "single products")
     X, _ = factor_data(0, n=n, p=p, d=3, q=6)
     found = leading_spectrum(as_matrix(X), d)
     _, values, axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)

@@ -63,11 +63,11 @@ def test_no_more_nodes_than_the_density_needs():
     before = np.zeros(3)
     for spread in (1.01, 2.0, 30.0, 1e4):
         lowest, highest = sizes.astype(float), sizes * spread
-        counts, in_logs = _plan(sizes, d, log_rates, variance, lowest, highest)
+        counts, shifts = _plan(sizes, d, log_rates, variance, lowest, highest)
         assert (counts >= before).all()
         before = counts
-        for size, count, logs, low, high in zip(sizes, counts.tolist(), in_logs, lowest, highest, strict=True):
-            way, back = (np.log, np.exp) if logs else (np.asarray, np.asarray)
+        for size, count, shift, low, high in zip(sizes, counts.tolist(), shifts, lowest, highest, strict=True):
+            way, back = (np.log, np.exp) if shift == 0 else (np.asarray, np.asarray)
             centre, half = (way(high) + way(low)) / 2, (way(high) - way(low)) / 2
 
             def density(y, size=size, back=back, centre=centre, half=half):

@@ -7,7 +7,7 @@ import pytest
 
 from gsppca import kv_ratio, log_kv
 from gsppca.data import as_matrix
-from gsppca.evidence.radii import CLASSES, _chebyshev_sums, _ellipse, compress_radii
+from gsppca.evidence.radii import CLASSES, _chebyshev_sums, _ellipse, _log_sums, compress_radii, intervals, squared_at
 
 LAWS = ["gaussian", "cauchy", "one tiny row", "one huge row", "equal norms", "sparse counts"]
 
@@ -83,3 +83,28 @@ def test_few_nodes_serve_many_rows():
     radii = compress_radii(matrix, np.argsort(-matrix.column_squares), sizes, 10, np.zeros(3000), np.ones(3000))
     nodes = sum(group.squared.size for group in radii.groups())
     assert nodes < 20 * len(sizes)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 100])
+@pytest.mark.parametrize("spread", [1.0, 30.0, 250.0])
+def test_sums_of_logarithms(n, spread):
+    """Products of some norms at a time do not overflow, however far the norms are apart."""
+    squared = np.exp(np.random.default_rng(0).uniform(-spread, spread, (5, n)))
+    found = _log_sums(squared.copy(), squared.min(axis=1), squared.max(axis=1))
+    np.testing.assert_allclose(found, np.log(squared).sum(axis=1), rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-3, 5.0, 1e9, np.inf])
+def test_an_interval_reaches_from_the_smallest_norm_to_the_largest(shift):
+    lowest, highest, shifts = np.array([0.5]), np.array([40.0]), np.array([shift])
+    ends = squared_at(np.array([-1.0, 1.0]), *intervals(lowest, highest, shifts), shifts)
+    np.testing.assert_allclose(ends, [[0.5, 40.0]], rtol=1e-12, atol=1e-15 * (0 if np.isinf(shift) else shift))
+
+
+def test_word_counts_need_few_nodes():
+    """Rows of very different length, most of them short: in s or log s alone it would be 96 nodes."""
+    X = np.random.default_rng(0).poisson(np.geomspace(0.0005, 0.2, 1000)[:, None], (1000, 800)).astype(float)
+    matrix = as_matrix(X[:, X.any(axis=0)])
+    sizes = np.arange(100, matrix.n_features + 1)
+    order, floors = np.argsort(-matrix.column_squares), np.zeros(len(sizes))
+    assert np.mean(compress_radii(matrix, order, sizes, 10, floors, floors + 1).counts) < 48

@@ -248,6 +248,38 @@ def test_starts_advance_one_by_one_when_memory_is_dear(factor_data, monkeypatch)
     assert alone.n_iter == together.n_iter
 
 
+@pytest.mark.parametrize("block", [1, 7, 64])
+@pytest.mark.parametrize("noise_first", [False, True])
+def test_a_step_in_blocks_of_columns_is_the_same_step(factor_data, monkeypatch, block, noise_first):
+    matrix, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+
+    def walk():
+        states = [state]
+        for _ in range(2):
+            step = em_step(matrix, [states[-1]], noise_first)[0]
+            states.append(step.state)
+        return em_step(matrix, [extrapolate(*states)], noise_first)[0]
+
+    whole = walk()
+    monkeypatch.setattr(em, "BLOCK", block)
+    parts = walk()
+    assert parts.bound == pytest.approx(whole.bound, rel=1e-12)
+    for name, value in vars(whole.state).items():
+        np.testing.assert_allclose(getattr(parts.state, name), value, rtol=1e-9, atol=1e-12)
+
+
+def test_a_step_may_overwrite_its_working_memory_but_not_its_state(factor_data):
+    matrix, state = first_state(data_of(factor_data, 40, 25, 3), 3)
+    kept, wanted = state.loading_mean.copy(), em_step(matrix, [state])[0]
+    axes = np.empty((1, *kept.shape))
+    axes[0] = kept
+    for used in (state, replace(state, loading_mean=axes[0])):
+        found = em_step(matrix, [used], False, axes)[0]
+        np.testing.assert_array_equal(found.state.loading_mean, wanted.state.loading_mean)
+        np.testing.assert_array_equal(state.loading_mean, kept)
+        axes[0] = kept
+
+
 @pytest.mark.parametrize("noise", [1e-300, 1e-200, 1e-100, 1e-30])
 def test_a_start_without_noise_is_one_with_what_rounding_leaves(factor_data, noise):
     X, _ = factor_data(0)
@@ -363,9 +395,11 @@ def test_starts_are_within_a_million_of_what_is_usual():
     assert start_rates((0.1, 1.0, 10.0), "noise", 1e20, 3.0) == [3e-6]
 
 
+@pytest.mark.parametrize("memory", ["plenty", "dear"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_of_runs_that_all_collapse_the_best_is_kept(seed):
-    """And one that does not collapse is kept before them, whatever their bounds."""
+def test_of_runs_that_all_collapse_the_best_is_kept(seed, memory, monkeypatch):
+    """And one that does not collapse is kept before them, whatever their bounds; also if it has to be made again."""
+    monkeypatch.setattr("gsppca.rankings.vem.relaxed.TOGETHER", 0 if memory == "plenty" else 10**9)
     X = np.random.default_rng(seed).standard_normal((40, 20))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -64,17 +64,22 @@ class Matrix(ABC):
     def prefers_gram(self) -> bool:
         """Whether ``Z'Z`` is small enough to be formed once and used instead of the data.
 
-        It then takes at most a quarter of the memory of the data, or a trifling 2 MB, and an EM iteration no longer
+        It then takes at most a quarter of the memory of the data, or a trifling 8 MB, and an EM iteration no longer
         depends on the number of samples.
         """
         p = self.n_features
-        return p <= 4096 and p <= max(self.n_samples // 4, min(2 * self.n_samples, 512))
+        return p <= 4096 and p <= max(self.n_samples // 4, min(2 * self.n_samples, 1024))
 
     @property
     def prefers_outer_gram(self) -> bool:
         """Whether ``Z Z'`` is small enough to be formed: the same for the samples."""
         n = self.n_samples
         return n <= 2048 and n <= max(self.n_features // 4, 512)
+
+    @property
+    def single_products_are_cheap(self) -> bool:
+        """Whether a product with one axis costs far less than with twenty: no data is read or centred for it."""
+        return False
 
     @property
     def total_squares(self) -> float:

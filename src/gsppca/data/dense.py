@@ -21,11 +21,13 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
 BLOCK_BYTES = 2**21  # a centred block
+MIRRORED = 256  # columns of a triangle copied at a time
 FEW_ROWS = 32  # of a block: its products would cost less than the way through it
 DIRECT_RATIO = 1e3  # largest mean, in standard deviations, that a product may be corrected for: costs three digits
 
@@ -66,6 +68,10 @@ class DenseMatrix(ArrayMatrix):
         deviations = np.sqrt(self.column_squares / self.n_samples)
         return bool(np.all(np.abs(self.mean * scale) <= DIRECT_RATIO * deviations))
 
+    @property
+    def single_products_are_cheap(self) -> bool:
+        return self._direct and not isinstance(self.X, np.memmap)
+
     def _gram_product(self, axes: FloatArray) -> FloatArray:
         if self._direct or self._by_width:
             return self.transposed_product(self.product(axes))
@@ -94,7 +100,13 @@ class DenseMatrix(ArrayMatrix):
     def _gram(self) -> FloatArray:
         # Blocks as tall as half their width: a thinner one would cost a whole Gram matrix of sums for few products.
         height = max(BLOCK_BYTES // (8 * self.n_features), self.n_features // 2)
-        return self._sum_over(self._row_slices(height), lambda rows: _square(self._centred(rows).T))
+        total = np.zeros((self.n_features, self.n_features), order="F")
+        for rows in self._row_slices(height):
+            block = self._centred(rows)
+            by_row = block.flags.c_contiguous
+            # The upper triangle, added in place: a second Gram matrix could be as large as the data.
+            dsyrk(1.0, block.T if by_row else block, 1.0, total, trans=not by_row, overwrite_c=True)
+        return _mirrored(total)
 
     def outer_gram(self) -> FloatArray:
         width = max(BLOCK_BYTES // (8 * self.n_samples), self.n_samples // 2)
@@ -165,6 +177,15 @@ def _slices(length: int, width: int) -> list[slice]:
     count += count % 2 if count > 1 else 0
     edges = np.linspace(0, length, count + 1).astype(int).tolist()
     return [slice(a, b) for a, b in pairwise(edges) if b > a]
+
+
+def _mirrored(square: FloatArray) -> FloatArray:
+    """Copy the upper triangle of a matrix to the lower one, in place."""
+    for part in _slices(len(square), MIRRORED):
+        square[part.stop :, part] = square[part, part.stop :].T
+        corner = square[part, part]
+        corner[:] = np.triu(corner) + np.triu(corner, 1).T
+    return square.T  # the same, in the order of rows
 
 
 def _both_products(axes: FloatArray, block: FloatArray) -> FloatArray:

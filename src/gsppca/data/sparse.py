@@ -26,6 +26,10 @@ ENTRY_BLOCK = 2**21  # entries treated at a time where they need temporary array
 class SparseMatrix(ArrayMatrix):
     """Centred view of a CSR or CSC matrix or array without duplicate entries."""
 
+    @property
+    def single_products_are_cheap(self) -> bool:
+        return True
+
     def _gram_product(self, axes: FloatArray) -> FloatArray:
         return self.transposed_product(self.product(axes))
 

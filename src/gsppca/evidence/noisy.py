@@ -25,13 +25,13 @@ from scipy.fft import dct
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.evidence.mixture import log_density
-from gsppca.evidence.radii import CLASSES, NodeGroup, compress_radii, intervals
+from gsppca.evidence.radii import NodeGroup, compress_radii, intervals, squared_at
 from gsppca.evidence.row_norms import ZERO_ROW, empty_evidence, evidence_along, inactive_part
 from gsppca.results import EvidencePath
 
 LEAST_SIGNAL = 0.05  # share of the mean square that the start leaves to the signal
 PROBED_RATES = np.log([0.6, 1.8])  # beside the start
-PROBED_COUNTS = CLASSES[[2, 5, 7, 9, 11]]  # 16, 32, 64, 128, 256
+PROBED_COUNTS = np.array([16, 32, 64, 128, 256])
 RESOLVED = 1e-13  # last Chebyshev coefficients, relative to the largest
 SETTLED = 1e-8  # step of log(alpha)
 NO_GAIN = 1e-13  # of the log density, relative: a step that promises less is the last
@@ -74,7 +74,7 @@ def noisy_evidence_along(
     excess = mean_squares / sizes - active_variance
     log_rates = 0.5 * np.log(d / np.maximum(excess, LEAST_SIGNAL * mean_squares / sizes))
 
-    def planner(lowest: FloatArray, highest: FloatArray, part: slice) -> tuple[IntArray, BoolArray]:
+    def planner(lowest: FloatArray, highest: FloatArray, part: slice) -> tuple[IntArray, FloatArray]:
         return _plan(sizes[part], d, log_rates[part], active_variance, lowest, highest)
 
     least = ZERO_ROW**2 * mean_squares
@@ -98,27 +98,27 @@ def noisy_evidence_along(
 
 def _plan(
     sizes: IntArray, d: int, log_rates: FloatArray, variance: float, lowest: FloatArray, highest: FloatArray
-) -> tuple[IntArray, BoolArray]:
-    """Fewest nodes, in the norm or its logarithm, that resolve the log density of each size."""
+) -> tuple[IntArray, FloatArray]:
+    """Fewest nodes, in the norm or its logarithm, that resolve the log density of each size; and the shifts."""
     counts = np.full(len(sizes), PROBED_COUNTS[-1])
-    in_logs = np.ones(len(sizes), dtype=bool)
+    shifts = np.zeros(len(sizes))
     open_ = np.arange(len(sizes))
     for count in PROBED_COUNTS[:-1].tolist():
-        for logs in (False, True):
+        nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+        for shift in (np.inf, 0.0):
             if not len(open_):
-                return counts, in_logs
-            centres, halves = intervals(lowest[open_], highest[open_], np.full(len(open_), logs))
-            y = centres[:, None] + halves[:, None] * np.cos(np.pi * (np.arange(count) + 0.5) / count)
-            squared = np.exp(y) if logs else y
+                return counts, shifts
+            variable = np.full(len(open_), shift)
+            squared = squared_at(nodes, *intervals(lowest[open_], highest[open_], variable), variable)
             fine = np.ones(len(open_), dtype=bool)
-            for shift in PROBED_RATES:
-                rates = log_rates[open_, None] + shift
+            for away in PROBED_RATES:
+                rates = log_rates[open_, None] + away
                 values = log_density(sizes[open_, None].astype(float), d, squared, rates, np.array(variance))[0]
                 coefficients = np.abs(dct(values, axis=1))
                 fine &= coefficients[:, -4:].max(axis=1) <= RESOLVED * coefficients.max(axis=1)
-            counts[open_[fine]], in_logs[open_[fine]] = count, logs
+            counts[open_[fine]], shifts[open_[fine]] = count, shift
             open_ = open_[~fine]
-    return counts, in_logs
+    return counts, shifts
 
 
 def _solve(

@@ -7,11 +7,12 @@ polynomial to rounding, so that the sum depends on the norms only through their 
 of these moments. Two passes over the data, one for the extremes and one for the moments, serve all sizes and all
 values of alpha; one pass does, if all rows come at once.
 
-How many nodes: g has its nearest singularities at ``x = +-i nu``. In the variable s this is ``-(nu/alpha)^2``, far away
-when k is much larger than d; but at ``s = 0`` there is a term ``s^nu log s``, too weak to matter from order 8 on, and
-the singularity of lower orders. In the variable log s it is the line at distance pi, whatever the order. The better of
-the two is taken for each size; a polynomial of degree m then errs by ``rho^-m``, rho the ellipse through the
-singularity with foci -1 and 1 (Trefethen, Approximation Theory and Approximation Practice, chapter 8).
+How many nodes: g has its nearest singularities at ``x = +-i nu``. In the variable s this is ``-c = -(nu/alpha)^2``, far
+away when k is much larger than d; but at ``s = 0`` there is a term ``s^nu log s``, too weak to matter from order 12 on,
+and the singularity of lower orders: c = 0. A polynomial of degree m errs by ``rho^-m``, rho the ellipse through the
+singularity with foci -1 and 1 (Trefethen, Approximation Theory and Approximation Practice, chapter 8). In the variable
+``log(s + c)`` all singularities are at distance pi from the real line, and the interval is the shorter, the larger c:
+rho is larger than in s and in log s. It is taken where it saves more nodes than its logarithms cost; otherwise s.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 
 DIGITS = 17  # of the polynomials, for values of g up to a few hundred
-CLASSES = np.array([8, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256])  # numbers of nodes
-SMOOTH_ORDER = 8
+CLASSES = np.array([8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256])  # numbers of nodes
+SMOOTH_ORDER = 12
+LOGARITHM = 6  # nodes that cost as much as the logarithms of all rows
 SLAB = 2**14  # nodes handed out at a time: they and what is done with them fit the cache
 _local = threading.local()
 
@@ -63,15 +65,15 @@ class Radii:
         Sums over the rows of the logarithms of the squared norms.
     moments : ndarray
         Chebyshev moments of all sizes, one size after the other.
-    counts, in_logs, centres, halves : ndarray of shape (n_sizes,)
-        How many moments each size has, whether their variable is the logarithm, and the centre and half-width of
-        its interval.
+    counts, shifts, centres, halves : ndarray of shape (n_sizes,)
+        How many moments each size has; the shift c of their variable ``log(s + c)``, infinite where it is s itself;
+        and the interval of the variable, see `intervals`.
     """
 
     log_sums: FloatArray
     moments: FloatArray
     counts: IntArray
-    in_logs: BoolArray
+    shifts: FloatArray
     centres: FloatArray
     halves: FloatArray
 
@@ -87,14 +89,14 @@ class Radii:
             for first in range(0, len(everyone), max(1, SLAB // count)):
                 positions = everyone[first : first + max(1, SLAB // count)]
                 moments = self.moments[starts[positions, None] + np.arange(count)]
-                squared = self.centres[positions, None] + self.halves[positions, None] * np.cos(angles)
-                logs = self.in_logs[positions]
-                squared[logs] = np.exp(squared[logs])
+                squared = squared_at(
+                    np.cos(angles), self.centres[positions], self.halves[positions], self.shifts[positions]
+                )
                 yield NodeGroup(positions, squared, moments @ cosines)
 
 
-# From the smallest and largest squared norm of some sizes: how many nodes they need, and whether in the logarithm.
-Planner = Callable[[FloatArray, FloatArray, slice], tuple[IntArray, BoolArray]]
+# From the smallest and largest squared norm of some sizes: how many nodes they need, and the shift of their variable.
+Planner = Callable[[FloatArray, FloatArray, slice], tuple[IntArray, FloatArray]]
 
 
 def compress_radii(
@@ -122,31 +124,33 @@ def compress_radii(
         Chooses the nodes, one of `CLASSES` for each size, for another function than the noiseless evidence.
     """
     mean_squares = np.cumsum(matrix.column_squares[order])[sizes - 1] / matrix.n_samples
-    log_sums, centres, halves = np.empty((3, len(sizes)))
-    counts, in_logs = np.empty(len(sizes), dtype=int), np.empty(len(sizes), dtype=bool)
+    log_sums, centres, halves, shifts = np.empty((4, len(sizes)))
+    counts = np.empty(len(sizes), dtype=int)
 
     def extremes(squared: FloatArray, part: slice) -> FloatArray:
         _raise_low(squared, floors[part], stand_ins[part])
         lowest, highest = squared.min(axis=1), squared.max(axis=1)
-        logarithms = np.log(squared, out=_buffers(squared.shape)[0])
-        return np.array([logarithms.sum(axis=1), lowest, highest])
+        return np.array([_log_sums(squared, lowest, highest), lowest, highest])
 
     def plan(found: FloatArray, part: slice) -> None:
         log_sums[part], lowest, highest = found
         if planner is None:
-            counts[part], in_logs[part] = _plan(sizes[part], n_components, lowest, highest, mean_squares[part])
+            counts[part], shifts[part] = _plan(sizes[part], n_components, lowest, highest, mean_squares[part])
         else:
-            counts[part], in_logs[part] = planner(lowest, highest, part)
-        centres[part], halves[part] = intervals(lowest, highest, in_logs[part])
+            counts[part], shifts[part] = planner(lowest, highest, part)
+        centres[part], halves[part] = intervals(lowest, highest, shifts[part])
 
     def moments(squared: FloatArray, part: slice) -> FloatArray:
         _raise_low(squared, floors[part], stand_ins[part])
         values = []
-        for count, logs, rows in _runs(counts[part], in_logs[part]):
+        for count, logs, rows in _runs(counts[part], np.isfinite(shifts[part])):
             y = squared[rows]
             if logs:
+                y += shifts[part][rows, None]
+                y /= centres[part][rows, None]
                 np.log(y, out=y)
-            y -= centres[part][rows, None]
+            else:
+                y -= centres[part][rows, None]
             y /= halves[part][rows, None]
             values.append(_chebyshev_sums(y, count).ravel())
         return np.concatenate(values)
@@ -160,7 +164,7 @@ def compress_radii(
     else:
         plan(matrix.reduce_radii(extremes, order, sizes, _combine_extremes), slice(None))
         flat = matrix.reduce_radii(moments, order, sizes)
-    return Radii(log_sums, flat, counts, in_logs, centres, halves)
+    return Radii(log_sums, flat, counts, shifts, centres, halves)
 
 
 def _raise_low(squared: FloatArray, floors: FloatArray, stand_ins: FloatArray) -> None:
@@ -170,26 +174,42 @@ def _raise_low(squared: FloatArray, floors: FloatArray, stand_ins: FloatArray) -
         np.copyto(squared, np.broadcast_to(stand_ins[:, None], squared.shape), where=low)
 
 
+def _log_sums(squared: FloatArray, lowest: FloatArray, highest: FloatArray) -> FloatArray:
+    """Sums over the columns of the logarithms, eight columns multiplied at a time where no product can overflow."""
+    if not (lowest > 1e-30 * highest).all():
+        return np.asarray(np.log(squared, out=_buffers(squared.shape)[0]).sum(axis=1))
+    n = squared.shape[1]
+    unit = np.sqrt(lowest) * np.sqrt(highest)
+    product = np.divide(squared, unit[:, None], out=_buffers(squared.shape)[0])
+    left = np.zeros(len(squared))
+    for _ in range(3):
+        half = product.shape[1] // 2
+        if product.shape[1] % 2:
+            left += np.log(product[:, -1])
+        product = np.multiply(product[:, :half], product[:, half : 2 * half], out=product[:, :half])
+    return np.asarray(np.log(product, out=product).sum(axis=1) + left + n * np.log(unit))
+
+
 def _combine_extremes(one: FloatArray, other: FloatArray) -> FloatArray:
     return np.array([one[0] + other[0], np.minimum(one[1], other[1]), np.maximum(one[2], other[2])])
 
 
 def _plan(
     sizes: IntArray, d: int, lowest: FloatArray, highest: FloatArray, mean_squares: FloatArray
-) -> tuple[IntArray, BoolArray]:
-    """Number of nodes of each size, and whether its variable is log s."""
+) -> tuple[IntArray, FloatArray]:
+    """Number of nodes of each size, and the shift of its variable."""
     nu = np.abs(sizes - d) / 2
     # The slab rate is about sqrt(d k / mean s); a quarter allows for twice as much.
     singularity = np.where(nu >= SMOOTH_ORDER, 0.25 * nu**2 * mean_squares / (d * sizes), 0.0)
     width = np.maximum(highest - lowest, 1e-8 * highest)
     linear = _ellipse((highest + lowest + 2 * singularity) / width)
-    half_log = np.maximum(0.5 * np.log(highest / lowest), 1e-8)
     # An imaginary distance b of the singular line, in half-widths: rho = b + sqrt(1 + b^2).
-    b = 0.9 * np.pi / half_log
+    b = 0.9 * np.pi / intervals(lowest, highest, singularity)[1]
     logarithmic = b + np.sqrt(1 + b * b)
-    in_logs = logarithmic > linear
-    needed = 2 + DIGITS * np.log(10) / np.log(np.maximum(linear, logarithmic))
-    return CLASSES[np.minimum(np.searchsorted(CLASSES, needed), len(CLASSES) - 1)], in_logs
+    in_s, in_log = (2 + DIGITS * np.log(10) / np.log(rho) for rho in (linear, logarithmic))
+    logs = in_log + LOGARITHM < in_s
+    classes = np.searchsorted(CLASSES, np.where(logs, in_log, in_s))
+    return CLASSES[np.minimum(classes, len(CLASSES) - 1)], np.where(logs, singularity, np.inf)
 
 
 def _ellipse(z: FloatArray) -> FloatArray:
@@ -197,11 +217,26 @@ def _ellipse(z: FloatArray) -> FloatArray:
     return z + np.sqrt(np.maximum(z * z - 1, 0.0))
 
 
-def intervals(lowest: FloatArray, highest: FloatArray, in_logs: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Centre and half-width of the interval of the variable; never empty."""
-    low, high = (np.where(in_logs, np.log(value), value) for value in (lowest, highest))
-    least = np.where(in_logs, 1e-8, 1e-8 * highest)
-    return (low + high) / 2, np.maximum((high - low) / 2, least)
+def intervals(lowest: FloatArray, highest: FloatArray, shifts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Interval of the variable, not empty: ``s = centre + half y`` or ``s + shift = centre exp(half y)``, |y| <= 1."""
+    logs = np.isfinite(shifts)
+    shift = np.where(logs, shifts, 0.0)
+    low, high = np.sqrt(lowest + shift), np.sqrt(highest + shift)  # their product does not overflow
+    centres = np.where(logs, low * high, (lowest + highest) / 2)
+    halves = np.where(logs, np.maximum(np.log(high / low), 1e-8), np.maximum((highest - lowest) / 2, 1e-8 * highest))
+    return centres, halves
+
+
+def squared_at(y: FloatArray, centres: FloatArray, halves: FloatArray, shifts: FloatArray) -> FloatArray:
+    """Squared norms, shape (n_sizes, n_nodes), at some places y between -1 and 1 of the intervals of all sizes."""
+    squared = halves[:, None] * y
+    logs = np.isfinite(shifts)
+    shift = shifts[logs, None]
+    values = np.exp(squared[logs]) * centres[logs, None] - shift
+    squared += centres[:, None]
+    # What is smaller is the rounding of the shift, beside which it is zero.
+    squared[logs] = np.maximum(values, np.finfo(float).eps * shift)
+    return squared
 
 
 def _runs(counts: IntArray, in_logs: BoolArray) -> Iterator[tuple[int, bool, slice]]:
@@ -225,9 +260,8 @@ def _chebyshev_sums(y: FloatArray, count: int) -> FloatArray:
     np.copyto(current, y)
     sums[:, 0], sums[:, 1] = n, y.sum(axis=1)
     for m in range(1, count // 2):
-        before *= -1
-        before += np.multiply(twice, current, out=y)
-        before, current = current, before  # T_m and T_{m+1}
+        np.multiply(twice, current, out=y)
+        before, current = current, np.subtract(y, before, out=before)  # T_m and T_{m+1}
         sums[:, 2 * m] = 2 * np.einsum("ij,ij->i", before, before) - n
         sums[:, 2 * m + 1] = 2 * np.einsum("ij,ij->i", before, current) - sums[:, 1]
     return sums

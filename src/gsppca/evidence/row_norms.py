@@ -35,7 +35,7 @@ from gsppca.evidence.radii import NodeGroup, compress_radii
 from gsppca.results import EvidencePath
 
 ZERO_ROW = 1e-8  # relative to the root mean square of the row norms
-SETTLED = 1e-8  # a Newton step of log(alpha) after which the next would be below rounding
+SETTLED = 1e-4  # a Newton step of log(alpha) after which one more ends below rounding
 LONGEST = 1.0  # Newton step, far from the solution
 MAX_ROUNDS = 60
 
@@ -130,9 +130,7 @@ def _solve(group: NodeGroup, orders: FloatArray, d: int, log_rates: FloatArray, 
     log_rate = log_rates[group.positions]
     for _ in range(MAX_ROUNDS):
         t = radii * np.exp(log_rate)[:, None]
-        w = w_block(nu, t, work)
-        slope = np.sum(weights * (d - w), axis=1)
-        curvature = np.sum(weights * (w * (w + 2 * nu) - t * t), axis=1)
+        slope, curvature = _slopes(t, w_block(nu, t, work), nu, weights, d)
         step = np.clip(slope / curvature, -LONGEST, LONGEST)
         log_rate += step
         if np.abs(step).max() <= SETTLED:
@@ -140,5 +138,16 @@ def _solve(group: NodeGroup, orders: FloatArray, d: int, log_rates: FloatArray, 
     else:
         raise RuntimeError(f"The slab rates at {group.positions[:5]} were not found: please report this data.")
     t = radii * np.exp(log_rate)[:, None]
-    log_rates[group.positions] = log_rate
-    sums[group.positions] = np.sum(weights * (log_kv_block(nu, t, work)[0] + np.abs(nu) * np.log(t)), axis=1)
+    log_k, w = log_kv_block(nu, t, work)
+    slope, curvature = _slopes(t, w, nu, weights, d)
+    step = slope / curvature
+    log_rates[group.positions] = log_rate + step
+    # The last step comes free with the sum, which follows it to the second power: the third is below rounding.
+    first = np.sum(weights * (np.abs(nu) - nu - w), axis=1)
+    here = np.sum(weights * (log_k + np.abs(nu) * np.log(t)), axis=1)
+    sums[group.positions] = here + step * (first - 0.5 * curvature * step)
+
+
+def _slopes(t: FloatArray, w: FloatArray, nu: FloatArray, weights: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
+    """First derivative of L by log(alpha), and minus the second."""
+    return np.sum(weights * (d - w), axis=1), np.sum(weights * (w * (w + 2 * nu) - t * t), axis=1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
@@ -18,9 +21,9 @@ DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faste
 def leading_spectrum(matrix: Matrix, n_axes: int, levels: FloatArray | None = None) -> Spectrum:
     """Return the `n_axes` largest eigenvalues of ``Z'Z / n`` and their eigenvectors.
 
-    The Gram matrix of the smaller side is used when it can be formed; otherwise block Lanczos iterations need one
-    pass over the data each. Signs are those of the solver: `components.axes` fixes them where they are shown. The
-    matrix remembers its spectrum, since several stages ask for it.
+    The Gram matrix of the smaller side is used when it can be formed; otherwise Lanczos iterations need one pass over
+    the data each, with blocks of axes where a pass is dear. Signs are those of the solver: `components.axes` fixes them
+    where they are shown. The matrix remembers its spectrum, since several stages ask for it.
 
     Parameters
     ----------
@@ -55,12 +58,34 @@ def _leading_pairs(matrix: Matrix, n_axes: int, levels: FloatArray | None) -> tu
         values, vectors = top_pairs(matrix.gram, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
     if matrix.prefers_outer_gram or matrix.known_outer is not None:
-        values, vectors = top_pairs(matrix.outer_gram() if matrix.known_outer is None else matrix.known_outer, n_axes)
-        axes = matrix.transposed_product(np.ascontiguousarray(vectors))
-        with one_blas_thread():
-            return np.maximum(values, 0.0) / n, _orthonormal_rows(axes)
+        outer = matrix.outer_gram() if matrix.known_outer is None else matrix.known_outer
+        return _from_samples(matrix, *top_pairs(outer, n_axes))
+    if matrix.single_products_are_cheap and levels is None:
+        if n < matrix.n_features:
+            return _from_samples(matrix, *_lanczos(lambda v: _outer_product(matrix, v), n, n_axes))
+        values, vectors = _lanczos(lambda v: matrix.gram_product(v[None])[0], matrix.n_features, n_axes)
+        return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
     values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, None if levels is None else n * levels)
     return np.maximum(values, 0.0) / n, axes
+
+
+def _from_samples(matrix: Matrix, values: FloatArray, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the pairs of ``Z'Z / n``, given those of ``Z Z'``."""
+    axes = matrix.transposed_product(np.ascontiguousarray(vectors))
+    with one_blas_thread():
+        return np.maximum(values, 0.0) / matrix.n_samples, _orthonormal_rows(axes)
+
+
+def _outer_product(matrix: Matrix, vector: FloatArray) -> FloatArray:
+    return matrix.product(matrix.transposed_product(vector[:, None]))[:, 0]
+
+
+def _lanczos(product: Callable[[FloatArray], FloatArray], order: int, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a symmetric operator, descending, and their eigenvectors as columns."""
+    operator = LinearOperator((order, order), matvec=lambda v: product(v.ravel()), dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(order)  # does not show: the pairs are accurate to rounding
+    values, vectors = eigsh(operator, count, v0=start)
+    return values[::-1], vectors[:, ::-1]
 
 
 def top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:

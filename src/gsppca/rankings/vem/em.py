@@ -26,6 +26,7 @@ from gsppca.data.base import Matrix
 from gsppca.rankings.vem.bound import lower_bound
 from gsppca.results import RelaxedFit, RelaxedState
 
+BLOCK = 2**15  # entries of the loadings treated at a time: what is made of them stays small, and in the cache
 COLLAPSED = 1e-9  # share of the sum of squares below which the factors explain nothing
 LONGEST = 100.0  # extrapolation, in EM steps; longer ones are rarely accepted, and amplify rounding
 Progress = Callable[[str, int, float, FloatArray], None]  # step, iterations, bound, relevance
@@ -103,11 +104,13 @@ def relaxed_em(
     record = list(bounds)
     settled = tol * matrix.n_samples * matrix.n_features
     current, n_iter = start, n_done
+    axes = np.empty((1, *start.state.loading_mean.shape))  # one memory for all iterations
+    del start  # its loadings are as large as those of any step to come
 
     def advance(step: Step) -> Step:
         nonlocal n_iter, converged
         n_iter += 1
-        following = em_step(matrix, [step.state], noise_first)[0]
+        following = em_step(matrix, [step.state], noise_first, axes)[0]
         converged = following.bound - step.bound <= settled
         if following.bound < step.bound:
             return step  # rounding hides what is left to gain, as when the factors can explain everything
@@ -127,11 +130,11 @@ def relaxed_em(
         if converged or n_iter >= max_iter:
             current = second
             continue
-        candidate = extrapolate(current.state, first.state, second.state)
+        candidate = extrapolate(current.state, first.state, second.state, axes[0])
         current = second
         del first, second  # their loadings are not needed any more, and as large as those of the step to come
         n_iter += 1
-        landed = em_step(matrix, [candidate], noise_first)[0]
+        landed = em_step(matrix, [candidate], noise_first, axes)[0]
         if landed.bound > current.bound:
             current = landed
             record.append(landed.bound)
@@ -152,10 +155,16 @@ def relaxed_em(
     )
 
 
-def em_step(matrix: Matrix, states: Sequence[RelaxedState], noise_first: bool = False) -> list[Step]:
-    """Advance some states by one iteration, in one common pass over the data."""
+def em_step(
+    matrix: Matrix, states: Sequence[RelaxedState], noise_first: bool = False, axes: FloatArray | None = None
+) -> list[Step]:
+    """Advance some states by one iteration, in one common pass over the data.
+
+    `axes`, of shape (n_states, n_components, n_features), is memory to work in; it may hold the loadings of a state
+    that is not needed any more.
+    """
     d, p = states[0].loading_mean.shape
-    axes = np.empty((len(states), d, p))
+    axes = np.empty((len(states), d, p)) if axes is None else axes
     score_covs = [_score_posterior(state, out) for state, out in zip(states, axes, strict=True)]
     products = matrix.gram_product(axes.reshape(-1, p)).reshape(axes.shape)
     return [_update(matrix, noise_first, *parts) for parts in zip(states, score_covs, axes, products, strict=True)]
@@ -168,13 +177,15 @@ def _collapsed(state: RelaxedState, matrix: Matrix) -> bool:
 
 def _score_posterior(state: RelaxedState, axes: FloatArray) -> FloatArray:
     """Update q(Y): return the covariance of the scores, (d, d), and write the axes A' with score means X A, (d, p)."""
-    weighted = state.loading_mean * state.relevance
+    weighted = np.multiply(state.loading_mean, state.relevance, out=axes)
     precision = weighted @ weighted.T
     precision += state.weighted_loading_cov
     precision /= state.noise_variance
-    precision[np.diag_indices_from(precision)] += 1.0
+    precision.flat[:: len(precision) + 1] += 1.0
     score_cov = np.linalg.inv(precision)
-    np.matmul(score_cov / state.noise_variance, weighted, out=axes)
+    to_axes = score_cov / state.noise_variance
+    for part in _column_blocks(axes):
+        axes[:, part] = to_axes @ weighted[:, part]
     return score_cov
 
 
@@ -186,44 +197,47 @@ def _update(
     axes: FloatArray,
     products: FloatArray,
 ) -> Step:
-    """Update q(W), u, sigma and alpha, given q(Y) and ``products = axes X'X``."""
+    """Update q(W), u, sigma and alpha, given q(Y) and ``products = axes X'X``, which the new loadings replace."""
     n, (d, p) = matrix.n_samples, axes.shape
     u, s2, rate2 = state.relevance, state.noise_variance, state.slab_rate**2
     moment = axes @ products.T  # sum of squares of the score means, to become T = E Y'Y
     moment = n * score_cov + (moment + moment.T) / 2
     lam, basis = np.linalg.eigh(moment)
-    g = basis.T @ products
-
-    # q(W), eq. of Proposition 5: S_k = diag(variance_k), m_k = u_k S_k g_k / sigma^2, in the eigenbasis of T.
-    variance = np.multiply.outer(lam / (s2 * rate2), u * u)
-    variance += 1.0  # by how much the data shrinks the prior variance: free of the unit of X
-    loading_log_det = -_sum_log(variance) - d * p * math.log(rate2)
-    np.divide(1 / rate2, variance, out=variance)
-    mean = g * (u / s2)  # in this order: the product of all three may overflow on the way
-    mean *= variance
-
-    # u_k maximises 2 u num - u^2 den on [0, 1].
-    num = np.einsum("jk,jk->k", mean, g)
-    np.multiply(mean, mean, out=g)
-    g += variance  # E w_kj^2; the products are not needed any more
-    den = lam @ g
+    num, den, relevance = np.empty(p), np.empty(p), np.empty(p)
+    loading_log_det, loading_squares, loading_cov = -d * p * math.log(rate2), 0.0, np.zeros(d)
+    work = np.empty((3, min(d * p, max(d, BLOCK))))
+    for part in _column_blocks(products):
+        given = products[:, part]
+        g, variance, mean = work[:, : given.size].reshape(3, *given.shape)
+        # q(W), eq. of Proposition 5: S_k = diag(variance_k), m_k = u_k S_k g_k / sigma^2, in the eigenbasis of T.
+        np.matmul(basis.T, given, out=g)
+        np.multiply.outer(lam / (s2 * rate2), u[part] * u[part], out=variance)
+        variance += 1.0  # by how much the data shrinks the prior variance: free of the unit of X
+        loading_log_det -= _sum_log(variance)
+        np.divide(1 / rate2, variance, out=variance)
+        np.multiply(g, u[part] / s2, out=mean)  # in this order: the product of all three may overflow on the way
+        mean *= variance
+        np.matmul(basis, mean, out=given)
+        # u_k maximises 2 u num - u^2 den on [0, 1].
+        num[part] = np.einsum("jk,jk->k", mean, g)
+        squares = np.multiply(mean, mean, out=g)
+        squares += variance  # E w_kj^2
+        den[part] = lam @ squares
+        relevance[part] = np.clip(num[part] / den[part], 0.0, 1.0)
+        loading_squares += float(squares.sum())
+        loading_cov += variance @ relevance[part] ** 2
     total = matrix.total_squares
     # Rounding must not make the noise of noiseless data vanish or turn negative.
     least = np.finfo(float).eps * total
-    before = max(total - float((u * (2 * num - u * den)).sum()), least)
-    u = np.clip(num / den, 0.0, 1.0)
-    explained = u * (2 * num - u * den)
+    explained = relevance * (2 * num - relevance * den)
     residual = max(total - float(explained.sum()), least)
-    s2 = (before if noise_first else residual) / (n * p)
-    loading_squares = float(g.sum())
-    rate2 = d * p / loading_squares
-
+    before = max(total - float((u * (2 * num - u * den)).sum()), least) if noise_first else residual
     new_state = RelaxedState(
-        relevance=u,
-        slab_rate=math.sqrt(rate2),
-        noise_variance=s2,
-        loading_mean=basis @ mean,
-        weighted_loading_cov=(basis * (variance @ (u * u))) @ basis.T,
+        relevance=relevance,
+        slab_rate=math.sqrt(d * p / loading_squares),
+        noise_variance=before / (n * p),
+        loading_mean=products,
+        weighted_loading_cov=(basis * loading_cov) @ basis.T,
         explained=explained,
     )
     bound = lower_bound(
@@ -231,7 +245,7 @@ def _update(
         p,
         d,
         residual=residual,
-        noise_variance=s2,
+        noise_variance=new_state.noise_variance,
         slab_rate=new_state.slab_rate,
         loading_squares=loading_squares,
         loading_log_det=loading_log_det,
@@ -241,51 +255,64 @@ def _update(
     return Step(new_state, bound)
 
 
+def _column_blocks(loadings: FloatArray) -> list[slice]:
+    """Blocks of columns of an array (d, p)."""
+    d, p = loadings.shape
+    width = max(1, BLOCK // d)
+    return [slice(first, first + width) for first in range(0, p, width)]
+
+
 def _sum_log(positive: FloatArray) -> float:
-    """Sum of the logarithms of an array (d, p), four rows multiplied at a time: a quarter of the logarithms."""
+    """Sum of the logarithms of an array (d, p), five rows multiplied at a time: a fifth of the logarithms."""
     total = 0.0
-    for first in range(0, len(positive), 4):
-        product = positive[first].copy()
-        for row in positive[first + 1 : first + 4]:
-            product *= row
+    for first in range(0, len(positive), 5):
+        product = np.multiply.reduce(positive[first : first + 5])
         total += float(np.log(product, out=product).sum())
     return total
 
 
-def extrapolate(start: RelaxedState, first: RelaxedState, second: RelaxedState) -> RelaxedState:
+def extrapolate(
+    start: RelaxedState, first: RelaxedState, second: RelaxedState, out: FloatArray | None = None
+) -> RelaxedState:
     """Extrapolate two EM iterations: ``x0 - 2 s r + s^2 v`` with r the first step, v the change of the step.
 
-    The loadings are kept in one basis of the latent space throughout, or differences would mean nothing. The rates
-    move on a log scale. An extrapolation never removes a variable: EM alone may do that, for good.
+    The loadings, written to `out` if it is given, are kept in one basis of the latent space throughout, or differences
+    would mean nothing. The rates move on a log scale. An extrapolation never removes a variable: EM alone may do that,
+    for good.
     """
-    triples = [
-        (start.relevance, first.relevance, second.relevance),
-        (start.loading_mean, first.loading_mean, second.loading_mean),
-        (start.weighted_loading_cov, first.weighted_loading_cov, second.weighted_loading_cov),
-        tuple(np.log([s.slab_rate, s.noise_variance]) for s in (start, first, second)),
-    ]
-    # Each block is measured in its own unit: a relevance and a log rate are of order one already.
-    units = [1.0, _root_mean_square(start.loading_mean), float(np.trace(start.weighted_loading_cov)), 1.0]
+    states = (start, first, second)
+    loadings = [state.loading_mean.reshape(-1) for state in states]
+    blocks = [slice(first, first + BLOCK) for first in range(0, loadings[0].size, BLOCK)]  # no large temporaries
+    relevances = [state.relevance for state in states]
+    covs = [state.weighted_loading_cov for state in states]
+    log_rates = [np.log([state.slab_rate, state.noise_variance]) for state in states]
+    # Each group is measured in its own unit: a relevance and a log rate are of order one already.
+    units = [_root_mean_square(loadings[0])] * len(blocks) + [1.0, float(np.trace(covs[0])), 1.0]
+    groups = [[x[block] for x in loadings] for block in blocks] + [relevances, covs, log_rates]
     step = bend = 0.0
-    for blocks, unit in zip(triples, units, strict=True):
-        for x0, x1, x2 in zip(*map(np.atleast_2d, blocks), strict=True):  # row by row: no large temporaries
-            change = (x1 - x0) / unit
-            step += _sum_squares(change)
-            bend += _sum_squares((x2 - x1) / unit - change)
+    for (x0, x1, x2), unit in zip(groups, units, strict=True):
+        change = (x1 - x0) / unit
+        step += _sum_squares(change)
+        bend += _sum_squares((x2 - x1) / unit - change)
     length = min(max(1.0, math.sqrt(step / bend)), LONGEST) if bend > 0 else 1.0
     weights = ((1 - length) ** 2, 2 * length * (1 - length), length**2)
-    relevance, loading_mean, loading_cov, log_rates = (
-        weights[0] * x0 + weights[1] * x1 + weights[2] * x2 for x0, x1, x2 in triples
-    )
+
+    def landed(x0: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
+        return weights[0] * x0 + weights[1] * x1 + weights[2] * x2
+
+    loading_mean = np.empty_like(start.loading_mean) if out is None else out
+    for block in blocks:
+        loading_mean.reshape(-1)[block] = landed(*(x[block] for x in loadings))
+    loading_cov = landed(*covs)
     positive = np.linalg.eigvalsh(loading_cov)[0] > 0
-    slab_rate, noise_variance = np.exp(np.clip(log_rates, triples[3][2] - 5.0, triples[3][2] + 5.0))
+    rates = np.exp(np.clip(landed(*log_rates), log_rates[2] - 5.0, log_rates[2] + 5.0))
     return replace(
         second,
-        relevance=np.clip(relevance, 0.01 * second.relevance, 1.0),
+        relevance=np.clip(landed(*relevances), 0.01 * second.relevance, 1.0),
         loading_mean=loading_mean,
         weighted_loading_cov=loading_cov if positive else second.weighted_loading_cov,
-        slab_rate=float(slab_rate),
-        noise_variance=float(noise_variance),
+        slab_rate=float(rates[0]),
+        noise_variance=float(rates[1]),
     )
 
 

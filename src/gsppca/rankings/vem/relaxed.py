@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -41,7 +41,7 @@ def fit_relaxed(
         Start of the loadings.
     slab_rates : sequence of float
         Starts of the slab rate. All advance together, `short_iterations` times, each a single pass over the data for
-        all of them (one after the other when memory is dear); the one with the best bound goes on. A run that
+        all of them, or one after the other when memory is dear; the one with the best bound goes on. A run that
         collapses to u = 0 gives way to the next best.
     noise_variance : float
         Start of the noise variance.
@@ -62,17 +62,21 @@ def fit_relaxed(
     noise_variance = max(
         noise_variance, np.finfo(float).eps * matrix.total_squares / (matrix.n_samples * matrix.n_features)
     )
-    # Together, if the arrays of all starts are small beside the data.
-    together = TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features
-    groups = [list(slab_rates)] if together else [[rate] for rate in slab_rates]
-    runs = []
-    for rates in groups:
+
+    def short_runs(rates: Sequence[float]) -> list[Run]:
         starts = [start_state(loadings, rate, noise_variance) for rate in rates]
-        runs += _short_runs(matrix, starts, n_done, noise_first, progress)
-    ordered = [Run(step, history, n_done) for step, history in sorted(runs, key=lambda run: -run[0].bound)]
+        ended = _short_runs(matrix, starts, n_done, noise_first, progress)
+        return [Run(step, history, n_done) for step, history in ended]
+
+    # Together, if the arrays of all starts are small beside the data; else those of the best alone are kept.
+    runs: Iterable[Run]
+    if TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features:
+        runs = sorted(short_runs(slab_rates), key=lambda run: -run.step.bound)
+    else:
+        runs = _best_first(slab_rates, short_runs)
     return finish_runs(
         matrix,
-        ordered,
+        runs,
         max_iter=max_iter,
         tol=tol,
         accelerate=accelerate,
@@ -84,7 +88,7 @@ def fit_relaxed(
 
 def finish_runs(
     matrix: Matrix,
-    runs: Sequence[Run],
+    runs: Iterable[Run],
     *,
     max_iter: int,
     tol: float,
@@ -94,31 +98,53 @@ def finish_runs(
     save: Callable[[list[Run]], None] | None,
 ) -> RelaxedFit:
     """Go on with the first run that does not collapse; parameters as in `fit_relaxed`."""
-    runs, fits = list(runs), []
+    saved = [] if save is None else list(runs)
+    best: RelaxedFit | None = None
 
     def save_run(number: int, run: Run) -> None:
-        runs[number] = run
-        if save is not None:
-            save(runs)
+        saved[number] = run
+        assert save is not None
+        save(saved)
 
-    for number, run in enumerate(runs):
+    number = -1
+    for run in saved or runs:  # enumerate would hold the run
+        number += 1
+        start = [run.step]
+        n_done, bounds, converged = run.n_iter, run.bounds, run.converged
+        del run  # nor does anything else hold the start while its run goes on: its loadings may be large
         fit = relaxed_em(
             matrix,
-            run.step,
-            n_done=run.n_iter,
-            bounds=run.bounds,
+            start.pop(),
+            n_done=n_done,
+            bounds=bounds,
             max_iter=max_iter,
             tol=tol,
             accelerate=accelerate,
             noise_first=noise_first,
             progress=progress,
-            converged=run.converged,
+            converged=converged,
             save=None if save is None else partial(save_run, number),
         )
         if not fit.collapsed:
             return fit
-        fits.append(fit)
-    return max(fits, key=lambda fit: float(fit.bounds[-1]))
+        best = fit if best is None or fit.bounds[-1] > best.bounds[-1] else best
+    assert best is not None
+    return best
+
+
+def _best_first(rates: Sequence[float], short_runs: Callable[[Sequence[float]], list[Run]]) -> Iterator[Run]:
+    """Short runs one after the other, the best first; of the others only the bounds are kept: they are made again."""
+    bounds: dict[float, float] = {}
+    best: list[Run] = []
+    for rate in rates:
+        run = short_runs([rate])[0]
+        bounds[rate] = run.step.bound
+        if not best or run.step.bound > best[0].step.bound:
+            best = [run]
+        del run
+    yield best.pop()
+    for rate in sorted(rates, key=lambda rate: -bounds[rate])[1:]:
+        yield short_runs([rate])[0]
 
 
 def _short_runs(
