@@ -207,7 +207,8 @@ def _storable(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _cells_by_genes(adata: Any, layer: str | None, kept: BoolArray | None) -> Any:
     """The matrix to fit: a layer or X, of the genes that take part."""
     if layer is not None and layer not in adata.layers:
-        raise ValueError(f"layer must be one of {list(adata.layers)}, got {layer!r}. None uses adata.X.")
+        named = [name for name in adata.layers if name is not None]  # None is X, from anndata 0.13 on
+        raise ValueError(f"layer must be one of {named}, got {layer!r}. None uses adata.X.")
     if layer is None and adata.X is None:
         raise ValueError("adata.X is empty (None). Give the layer to use.")
     if layer is None and adata.isbacked:

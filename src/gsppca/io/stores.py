@@ -51,9 +51,10 @@ def _read_anndata(path: Path, function: str, kind: str, options: ReadOptions) ->
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TableError(f"{path}: not a readable {kind} ({first}). Check how it was written.") from error
     data: Any = adata.X
+    layers = [name for name in adata.layers if name is not None]  # None is X, from anndata 0.13 on
     if options.layer is not None:
-        if options.layer not in adata.layers:
-            held = ", ".join(adata.layers) or "none"
+        if options.layer not in layers:
+            held = ", ".join(layers) or "none"
             raise TableError(f"{path}: --layer {options.layer}: there is no such layer. The file has {held}.")
         data = adata.layers[options.layer]
     if data is None:
@@ -65,8 +66,8 @@ def _read_anndata(path: Path, function: str, kind: str, options: ReadOptions) ->
             raise TableError(f"{path}: --label {options.label}: there is no such column of obs. There are {held}.")
         labels = [str(value) for value in adata.obs[options.label]]
     notes = [f"layer {options.layer!r}"] if options.layer is not None else []
-    if options.layer is None and adata.layers:
-        notes.append(f"X is read; --layer can be {_listed(adata.layers)}")
+    if options.layer is None and layers:
+        notes.append(f"X is read; --layer can be {_listed(layers)}")
     if options.label is None and len(adata.obs.columns):
         notes.append(f"--label can be {_listed(adata.obs.columns)}")
     return Table(
