@@ -27,7 +27,8 @@ class Core(Parameters):
     Parameters
     ----------
     share : float, default=0.9
-        Share of the variance of these components that the core must predict on rows that were left out.
+        Share of the variance of these components that the core must predict on rows that were left out. From 0.9 on, it
+        also has as many variables as keep the distances between rows; a lower share gives fewer.
     """
 
     share: float = SHARE
