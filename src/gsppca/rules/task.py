@@ -17,7 +17,7 @@ from gsppca.rules.training import Decomposition, decompose
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 LARGEST_BATCH = 64  # on all rows; without a fold, smaller ones, since nothing is kept beyond the size that is found
-LARGEST_FOLD_BATCH = 8
+LARGEST_FOLD_BATCH = 16
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
