@@ -110,8 +110,7 @@ figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4), layout="co
 for name, (_, colour, line) in methods.items():
     left.plot(SIZES, curves[name].mean(axis=1), line, color=colour, marker="o", ms=4, label=name)
 left.fill_between(SIZES, *np.percentile(drawn, [10, 90], axis=0), color=GREY, alpha=0.3, lw=0, label="at random, 80 %")
-left.axhline(all_genes.mean(), color=GREY, lw=1)
-left.annotate("all genes", (SIZES[-1], all_genes.mean()), ha="right", va="bottom", color="#666666", fontsize=8.5)
+left.axhline(all_genes.mean(), color=GREY, lw=1, label="all genes")
 left.plot(chosen["n_selected"], at_core, "*", color=BLUE, ms=11, label=f"default: {chosen['n_selected']} genes")
 left.set(
     xscale="log", xlabel="number of genes", ylabel="agreement with the labels (ARI)", title="Clusters", ylim=(0, 0.7)

@@ -59,7 +59,7 @@ for scenario, (left, right) in zip("AB", axes, strict=True):
     )
     right.axhline(0, color=GREY, lw=0.6)
     right.set(
-        title=f"What is left of the noise; the paper's method keeps {sparse.n_selected_} of 175",
+        title=f"Error: the paper's method keeps {sparse.n_selected_} of 175",
         ylabel="denoised − true",
     )
     for ax in (left, right):
