@@ -1,4 +1,4 @@
-"""Draw the pictures of the first page: madelon and SCAN-B, by the default method.
+"""Draw the pictures of the first pages, by the default method: madelon, SCAN-B and the introductory example.
 
 GSPPCA_DATA=FOLDER python docs/make_front.py [OUTPUT]; FOLDER holds ufs/madelon.npz and scanb_breast_cancer.npz.
 """
@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gsppca import GSPPCA, MostVariablesWarning
-from gsppca.datasets import data_file, load_scanb
+from gsppca.datasets import data_file, load_scanb, make_introductory
 from gsppca.plots import plot_evidence, plot_relevance, plot_share, plot_top
 
 # The 20 variables that the authors of the NIPS 2003 challenge put in; counted from 0.
@@ -24,7 +24,7 @@ MADELON = [28, 48, 64, 105, 128, 153, 241, 281, 318, 336, 338, 378, 433, 442, 45
 
 
 def main() -> None:
-    """Fit both, print what was found, draw."""
+    """Fit all three, print what was found, draw."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images")
     with np.load(data_file("ufs/madelon.npz"), allow_pickle=False) as file:
         X = file["X"].astype(float)
@@ -50,6 +50,13 @@ def main() -> None:
     left.set_title(f"SCAN-B: {genes.X.shape[0]} tumours, {genes.X.shape[1]} genes")
     plot_top(model, 12, right, feature_names=list(genes.feature_names))
     figure.savefig(folder / "genes.png", dpi=100, metadata={"Software": None})
+
+    data = make_introductory(random_state=0)
+    model = GSPPCA().fit(data.X)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    plot_relevance(model, left, truth=data.support)
+    plot_evidence(model, right)
+    figure.savefig(folder / "introductory.png", dpi=100, metadata={"Software": None})
 
 
 if __name__ == "__main__":
