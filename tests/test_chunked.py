@@ -286,8 +286,8 @@ def test_a_random_start_needs_no_spectrum(monkeypatch):
 def test_the_axes_of_many_variables_take_few_passes():
     """Not one pass for each product of a vector: a block of axes goes through the data together."""
     rng = np.random.default_rng(0)
-    Z = rng.standard_normal((900, 700))
-    Z[:, :50] += 2 * rng.standard_normal((900, 5)) @ rng.standard_normal((5, 50))
+    Z = rng.standard_normal((1300, 1100))
+    Z[:, :50] += 2 * rng.standard_normal((1300, 5)) @ rng.standard_normal((5, 50))
     blocks = as_blocks(dask_blocks(Z, [200]))
     assert not as_matrix(blocks).prefers_gram
     before = blocks.n_passes
