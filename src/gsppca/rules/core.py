@@ -157,7 +157,7 @@ def find_core(
     standardise: bool = True,
     rows: FloatArray | None = None,
 ) -> CoreFit:
-    """Find the smallest core that predicts a share of the components of all relevant variables.
+    """Find the smallest core that predicts a share of the components of all relevant variables, and keeps distances.
 
     It holds at least as many variables as there are components, or a PCA on it could not have as many.
 
@@ -170,7 +170,8 @@ def find_core(
     n_components : int
         Number of components; fewer are used if the training rows of a fold do not have as many.
     share : float, default=0.9
-        The target: between 0 and 1. The order of the variables does not depend on it.
+        The target: between 0 and 1. From `SHARE` on, the core also has as many variables as keep the distances between
+        rows. The order of the variables does not depend on it.
     include : ndarray of int, optional
         Indices of variables that enter first, whether relevant or not; the others complement them.
     exclude : ndarray of int, optional
