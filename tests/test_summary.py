@@ -118,6 +118,7 @@ def test_one_variable_is_remarked_on(X):
 
 
 def test_columns_that_outweigh_the_others_are_named():
+    optional("pandas")
     wine = load_wine(as_frame=True).data
     said = "proline holds 99.8% of the total variance and decides the components. If columns have different units, use"
     for method in ("joint", "paper"):
