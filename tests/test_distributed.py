@@ -39,7 +39,7 @@ def make_block(number, height, p, seconds, block_id=None):
     return X
 
 
-def blocks_of(n_blocks=6, height=100, p=520, seconds=0.0):
+def blocks_of(n_blocks=6, height=100, p=1030, seconds=0.0):
     """More columns than a Gram matrix is formed for: the fit goes through the data again and again."""
     return da.map_blocks(
         make_block,
