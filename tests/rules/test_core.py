@@ -12,6 +12,7 @@ from gsppca.data import as_matrix
 from gsppca.rules.agreement import KEPT
 from gsppca.rules.core import SHARE, core_order, find_core
 from gsppca.rules.forward import PROMISED
+from gsppca.rules.task import Task
 from tests.needs import optional
 
 
@@ -281,6 +282,12 @@ def test_copies_may_be_included():
     assert set(fit(X, include=np.array([0, 30, 31])).order[:3]) == {0, 30, 31}
 
 
+def components(X, relevant, include=(), exclude=()):
+    """Scores of the components that a core is to predict, up to their signs."""
+    first, never = (np.array(some, dtype=int) for some in (include, exclude))
+    return np.abs(Task(as_matrix(X), relevant, 4, first, never, None, True).decomposition.scores)
+
+
 def test_an_included_variable_need_not_be_relevant():
     X = factor_data(60, 40)
     X[:, 3] = np.random.default_rng(0).standard_normal(60)
@@ -290,7 +297,10 @@ def test_an_included_variable_need_not_be_relevant():
     found = fit(X, relevant=relevant, include=np.array([3]))
     assert found.order[0] == 3
     assert 3 not in without.order
-    np.testing.assert_array_equal(found.fold, without.fold)  # not to be predicted
+    np.testing.assert_array_equal(found.fold, without.fold)
+    # It is not to be predicted.
+    np.testing.assert_allclose(components(X, relevant, include=[3]), components(X, relevant), atol=1e-8)
+    assert not np.allclose(components(X, everything(X)), components(X, relevant), atol=1e-3)
 
 
 def test_excluded_variables_never_appear_but_are_explained():
@@ -300,6 +310,8 @@ def test_excluded_variables_never_appear_but_are_explained():
     assert not set(free.core[:3]) & set(found.order)
     assert len(found.order) == 37
     np.testing.assert_array_equal(found.fold, free.fold)
+    relevant = everything(X)
+    np.testing.assert_allclose(components(X, relevant, exclude=free.core[:3]), components(X, relevant), atol=1e-8)
 
 
 def test_variables_that_are_not_relevant_do_not_matter():
