@@ -55,7 +55,7 @@ class Agreement:
         """Return about what the value would be with each column added, as if the components were all they share."""
         chosen = self.inverse @ self.moments[:, self.chosen]
         links = np.einsum("kp,kp->p", self.moments, (chosen @ chosen.T) @ self.moments)
-        return self._value(self.shared, links, self.own)
+        return self.after(self.shared, links, self.own)
 
     def links(self, pool: IntArray, chosen: FloatArray, between: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the exact links of a pool of columns with those chosen, and with each other.
@@ -73,9 +73,10 @@ class Agreement:
         with_chosen = np.square(chosen * self.units[self.chosen][:, None] * units).sum(axis=0)
         return with_chosen, np.square(between * units * units[:, None])
 
-    def after(self, pool: IntArray, links: FloatArray) -> FloatArray:
-        """Return the value with each column of a pool added."""
-        return self._value(self.shared[pool], links, self.own[pool])
+    def after(self, shared: FloatArray, links: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the value with each column of a pool added: their entries of `shared` and `own`, and their links."""
+        squares = np.maximum(self.square_sum + 2 * links + own, np.finfo(float).tiny)
+        return (self.shared_sum + shared) / (np.sqrt(squares) * self.norm)
 
     def add(self, column: int, link: float) -> None:
         """Add a column, given its link with those chosen before."""
@@ -83,7 +84,3 @@ class Agreement:
         self.square_sum += float(self.own[column]) + 2 * link
         self.chosen.append(column)
         self.value = self.shared_sum / (math.sqrt(self.square_sum) * self.norm) if self.square_sum > 0 else 0.0
-
-    def _value(self, shared: FloatArray, links: FloatArray, own: FloatArray) -> FloatArray:
-        squares = np.maximum(self.square_sum + 2 * links + own, np.finfo(float).tiny)
-        return (self.shared_sum + shared) / (np.sqrt(squares) * self.norm)

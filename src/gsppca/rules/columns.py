@@ -72,10 +72,9 @@ class RowColumns(Columns):
 
     def predict(self, residuals: FloatArray, slopes: FloatArray) -> list[FloatArray]:
         """Subtract the predictions row by row."""
-        errors = []
-        for residual, slope in zip(residuals[~self.rows].T, slopes.T, strict=True):
-            self.left -= np.outer(residual, slope)
-            errors.append(np.sum(self.left**2, axis=0))
+        outside = residuals[~self.rows]
+        errors = errors_after(np.sum(self.left**2, axis=0), outside.T @ self.left, outside.T @ outside, slopes)
+        self.left -= outside @ slopes.T
         return errors
 
 
@@ -107,13 +106,35 @@ class GramColumns(Columns):
 
     def predict(self, residuals: FloatArray, slopes: FloatArray) -> list[FloatArray]:
         """Subtract the predictions from the coefficients of the scores."""
-        errors = []
-        for residual, product, slope in zip(residuals.T, self._outside(residuals).T, slopes.T, strict=True):
-            # Both factors shrink as more is predicted: the rounding of the errors shrinks with the smaller one.
-            self.left -= np.outer(residual, slope)
-            self.left_products -= np.outer(product, slope)
-            errors.append(np.einsum("pk,pk->k", self.left, self.left_products))
+        products = self._outside(residuals)
+        # Both factors shrink as more is predicted: the rounding of the errors shrinks with the smaller one.
+        start = np.einsum("pk,pk->k", self.left, self.left_products)
+        errors = errors_after(start, residuals.T @ self.left_products, residuals.T @ products, slopes)
+        self.left -= residuals @ slopes.T
+        self.left_products -= products @ slopes.T
         return errors
+
+
+def errors_after(
+    start: FloatArray, with_left: FloatArray, between: FloatArray, slopes: FloatArray
+) -> list[FloatArray]:
+    """Return the sums of squared errors after each of several predictions, one after the other.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_components,)
+        Sums of squares of what is left before the first.
+    with_left : ndarray of shape (n_vectors, n_components)
+        Products of the vectors with what is left then.
+    between : ndarray of shape (n_vectors, n_vectors)
+        Products of the vectors with each other.
+    slopes : ndarray of shape (n_components, n_vectors)
+        As in `Columns.predict`.
+    """
+    # What vector i finds left: less the predictions by those before it.
+    found = with_left - np.tril(between, -1) @ slopes.T
+    steps = slopes.T * (slopes.T * between.diagonal()[:, None] - 2 * found)
+    return list(np.maximum(start + np.cumsum(steps, axis=0), 0.0))
 
 
 def _products(grams: FloatArray, vectors: FloatArray) -> FloatArray:

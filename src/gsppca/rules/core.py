@@ -240,6 +240,7 @@ def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
     weighted, equal = _pooled(without)
     if not reached:
         found = _first_at(weighted, weighted.max() - NEARLY, least)
+    task.catch_up([everything])
     by = np.where(everything.allowed, everything.relevance, -np.inf) if everything.exhausted else everything.gains
     rest = largest_first(np.vstack([by, everything.ties]))[: int(everything.allowed.sum())]
     copies = np.flatnonzero(everything.copies)

@@ -31,10 +31,9 @@ scores are, until they lie alike enough or no variable helps. Then the gain deci
 Variables are chosen in batches, because a product with the data costs almost the same for sixteen residuals as for
 one, and data on disk is read once for all of them:
 
-1. The batches are as large as the number chosen before: 1, 1, 2, 4, 8, ..., up to a limit.
-2. Candidates for a batch are those that a factor model would choose, whose factors are the scores:
-   cov(x_j, x_k | chosen) = c_j' P^-1 c_k, with P the residual covariance of the scores. It needs no data.
-3. Among the candidates the choice is exact: all products of their columns are known.
+1. The batches are as large as the number chosen before: 1, 1, 2, 4, 8, ..., up to a limit (`task`).
+2. Candidates for a batch are those that a factor model would choose, whose factors are the scores (`candidates`).
+3. Among the candidates the choice is exact: all products of their columns are known (`choices`).
 
 With at most `EXACT` variables all are candidates, and the result is that of the exact forward selection.
 """
@@ -42,17 +41,16 @@ With at most `EXACT` variables all are candidates, and the result is that of the
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.rules.agreement import Agreement
 from gsppca.rules.parts import Part
-from gsppca.rules.ties import EQUAL, largest_first, place_of_largest
+from gsppca.rules.ties import EQUAL, largest_first
 
 EXACT = 64
 CHANCE = 3.0
 PROMISED = 0.94  # in the model, which promises a few points more than it keeps: about 0.9 on other rows
-SIMULATED = 512  # variables, of the largest gain, among which the factor model chooses
+LOOKED_AT = 512  # variables, of the largest gain, among which the factor model chooses
 
 
 class Forward:
@@ -69,8 +67,6 @@ class Forward:
         The variables that may be chosen.
     ties : ndarray of shape (n_keys, n_features)
         What decides between equal gains, largest first.
-    largest_batch : int
-        Most variables that are chosen at once.
     sparse : bool
         Whether most variables are noise: see above.
     relevance : ndarray of shape (n_features,), optional
@@ -87,6 +83,9 @@ class Forward:
     settled : int or None
         How many were chosen when the distances between rows were kept; 0 if they were as soon as that was asked, None
         before.
+    chosen : ndarray of shape (length, n_chosen) or None
+        Residuals of the last choices, if all variables are not updated for them yet: less what those chosen before
+        predict.
     """
 
     def __init__(
@@ -95,12 +94,11 @@ class Forward:
         shrinkage: float,
         allowed: BoolArray,
         ties: FloatArray,
-        largest_batch: int,
         sparse: bool = False,
         relevance: FloatArray | None = None,
     ):
         self.part, self.shrinkage = part, shrinkage
-        self.allowed, self.ties, self.largest_batch = allowed.copy(), ties, largest_batch
+        self.allowed, self.ties = allowed.copy(), ties
         self.copies = np.zeros(len(allowed), dtype=bool)  # of chosen variables: chosen when nothing else is left
         self.weight = (1 - shrinkage) / part.n_rows
         self.cross = (1 - shrinkage) * part.moments + shrinkage * part.axes
@@ -116,6 +114,7 @@ class Forward:
         self.agreement = Agreement(part)
         self.promised = False  # whether enough is explained in the model, so that the agreement decides
         self.settled: int | None = None
+        self.chosen: FloatArray | None = None
         self.residuals = np.empty((part.columns.length, 0))  # of the chosen columns
         self.mixing = np.empty((0, 0))  # the chosen columns are combinations of their residuals: residuals @ mixing
         self.pivots = np.empty(0)  # their residual variances
@@ -123,17 +122,19 @@ class Forward:
     @property
     def gains(self) -> FloatArray:
         """What each variable that may be chosen would add; -1 for the others."""
-        return np.where(self.allowed, _gains(self.cross, self.variance, self.own), -1.0)
+        return np.where(self.allowed, gains_of(self.cross, self.variance, self.own), -1.0)
 
-    def _own_of(self, variables: IntArray) -> FloatArray:
-        return self.own[:, variables] if self.sparse else self.own
+    def own_of(self, variables: IntArray) -> FloatArray:
+        """Weights of some variables in the scores that do not count; zeros where all do."""
+        return self.own[:, variables] if self.sparse else np.zeros((len(self.cross), len(variables)))
 
-    def _is_chance(self, best: float) -> bool:
+    def is_chance(self, best: float) -> bool:
         """Whether the best gain could be that of a variable without any relation to the scores."""
-        return self.sparse and best < CHANCE * float(self.unexplained.trace()) / self.part.n_rows
+        left = self.total - self.explained[-1] if self.explained else self.total
+        return self.sparse and best < CHANCE * left / self.part.n_rows
 
     @property
-    def _by_agreement(self) -> bool:
+    def by_agreement(self) -> bool:
         """Whether the next choice is made by the distances between rows."""
         return self.promised and self.settled is None
 
@@ -144,154 +145,70 @@ class Forward:
                 self.settled = len(self.order) if self.promised else 0
             self.promised = True
 
-    def _asks_anew(self, best: float, by_agreement: bool) -> bool:
-        """Whether other candidates than these are needed, of which the best gain or agreement is given."""
-        if self._by_agreement != by_agreement:
-            return True
-        return best <= self.agreement.value if by_agreement else self._is_chance(best)
-
-    def batch(self) -> int:
-        """How many variables to choose next."""
-        return min(max(1, len(self.order)), self.largest_batch)
-
-    def pool(self, count: int) -> IntArray:
-        """Return the candidates of the next `count` choices, ascending."""
+    def pool(self, count: int) -> IntArray | None:
+        """Return the candidates of the next `count` choices, ascending; None if `candidates` is to find them."""
         if not self.allowed.any():
             self.allowed, self.copies = self.copies, np.zeros_like(self.copies)
             return np.flatnonzero(self.allowed)[:EXACT]
         n_allowed, gains = int(self.allowed.sum()), self.gains
-        self.exhausted = self.exhausted or self._is_chance(gains.max())
+        self.exhausted = self.exhausted or self.is_chance(gains.max())
         if n_allowed <= EXACT:
             return np.flatnonzero(self.allowed)
         if self.exhausted:
             relevance = np.where(self.allowed, self.relevance, -np.inf)
             return np.sort(largest_first(np.vstack([relevance, self.ties]))[: min(count, n_allowed)])
-        if self._by_agreement:
+        if self.by_agreement:
             likely = np.where(self.allowed, self.agreement.likely(), -1.0)
             return np.sort(largest_first(np.vstack([likely, self.ties]))[: max(EXACT, 2 * count)])
         if count == 1:
             # The best, and its equals.
             equal = np.flatnonzero(gains >= (1 - EQUAL) * gains.max())
             return np.sort(equal[largest_first(self.ties[:, equal])[:EXACT]])
-        top = np.argpartition(-gains, min(SIMULATED, n_allowed) - 1)[:SIMULATED]
-        top = np.sort(top[gains[top] >= 0])
-        best = top[largest_first(np.vstack([gains[top], self.ties[:, top]]))[:count]]
-        return np.union1d(best, top[self._simulated(top, 2 * count)])
+        return None
 
-    def _simulated(self, top: IntArray, count: int) -> IntArray:
-        """Places in `top` that a factor model would choose, with the scores as its factors."""
-        cross, variance, own_axes = self.cross[:, top], self.variance[top], self._own_of(top)
-        posterior = self.unexplained + 1e-12 * self.total * np.eye(len(cross))
-        loadings = np.linalg.solve(posterior, cross)
-        own = np.maximum(variance - np.einsum("kp,kp->p", cross, loadings), self.shrinkage / 2)
-        chosen: list[int] = []
-        gains, ties = _gains(cross, variance, own_axes), self.ties[:, top]
-        known = np.einsum("kp,kp->p", cross, loadings)  # of each variance, by the factors
-        for _ in range(min(count, len(top))):
-            place = place_of_largest(gains, ties)
-            chosen.append(place)
-            # A rank one step of the posterior P, and so of the covariances ``P loadings``.
-            shift = cross[:, place].copy()
-            weights = shift @ loadings
-            scale = 1 / (own[place] + weights[place])
-            cross -= shift[:, None] * (scale * weights)
-            known -= scale * np.square(weights)
-            gains = _gains(cross, own + known, own_axes)
-            gains[chosen] = -1.0
-        return np.array(chosen, dtype=np.intp)
+    def top(self) -> IntArray:
+        """Return the variables of the largest gain, ascending."""
+        gains = self.gains
+        top = np.argpartition(-gains, min(LOOKED_AT, len(gains)) - 1)[:LOOKED_AT]
+        return np.sort(top[gains[top] >= 0])
 
-    def choose(self, pool: IntArray, columns: FloatArray, count: int | None = None) -> FloatArray:
-        """Choose the next variables from a pool, exactly.
-
-        Parameters
-        ----------
-        pool : ndarray of shape (n_pool,)
-            Candidates, none chosen before.
-        columns : ndarray of shape (length, n_pool)
-            Their standardised columns, as vectors of `part.columns`.
-        count : int, optional
-            How many to choose, copies of others not among them; by default all, whatever they are.
-
-        Returns
-        -------
-        inside : ndarray of shape (length, n_chosen)
-            `Columns.inside` of the residuals of the chosen ones: less what those chosen before predict. Its products
-            with all columns are what `absorb` takes.
-        """
-        inside = self.part.columns.inside(columns)
-        products = self.residuals.T @ inside
-        links = self.weight * products  # residual covariance of those chosen before with the pool
-        rest = columns - self.residuals @ (links / self.pivots[:, None])
-        alike, alike_between = self.agreement.links(
-            pool, self.mixing.T @ products / self.part.n_rows, inside.T @ columns / self.part.n_rows
-        )
-        between = inside.T @ rest
-        squares = between.diagonal()
-        same = between**2 >= (1 - EQUAL) * np.outer(squares, squares)  # residuals that differ in sign at most
-        between *= self.weight  # which is zero in pure noise: copies are told before
-        all_of_them = count is None or self.exhausted
-        by_agreement = self._by_agreement and not all_of_them
-        if count is None:
-            count, same = len(pool), np.zeros_like(same)
-        between[np.diag_indices_from(between)] += self.shrinkage
-        cross, variance = self.cross[:, pool].copy(), self.variance[pool].copy()
-        own, ties = self._own_of(pool), self.ties[:, pool]
-        slopes, pivots = np.empty((len(cross), count)), np.empty(count)
-        new_links = np.empty((count, len(pool)))
-        free = np.ones(len(pool), dtype=bool)
-        new: list[int] = []
-        n_new = 0
-        while n_new < count and free.any():
-            i, n_new = n_new, n_new + 1
-            if by_agreement:
-                gains = self.agreement.after(pool, alike)
-            else:
-                gains = self.relevance[pool] if self.exhausted else _gains(cross, variance, own)
-            gains = np.where(free, gains, -np.inf)
-            k = place_of_largest(gains, ties)
-            if i and not all_of_them and self._asks_anew(float(gains[k]), by_agreement):
-                n_new = i
-                break
-            if by_agreement and gains[k] <= self.agreement.value:
-                self.settled = len(self.order)  # it cannot be raised any more
-            self._postpone(pool[free & same[k]])
-            free &= ~same[k]
-            free[k] = False
-            new.append(k)
-            pivots[i] = pivot = float(variance[k])
-            slopes[:, i] = cross[:, k] / pivot
-            self._accept(int(pool[k]), cross[:, k], pivot)
-            self.agreement.add(int(pool[k]), float(alike[k]))
-            alike = alike + alike_between[k]
-            self._settle()
-            # Residual covariances with k: less what those before it in this batch have taken.
-            new_links[i] = (between[k] - (pivots[:i] * new_links[:i, k]) @ new_links[:i]) / pivot
-            cross -= cross[:, k, None] * new_links[i]
-            variance -= pivot * new_links[i] ** 2
-            variance[k] = 1.0  # it is not asked again
-        # r_k = rest_k - sum of r_j link_jk over the j before k: a triangular system.
-        turn = np.triu(new_links[:n_new, new], 1) + np.eye(n_new)
-        residuals = solve_triangular(turn, rest[:, new].T, trans="T", check_finite=False).T
-        self._mix(links[:, new] / self.pivots[: len(links), None], turn)
-        self.residuals = np.hstack([self.residuals, residuals])
-        self.errors += self.part.columns.predict(residuals, slopes[:, :n_new])
-        return self.part.columns.inside(residuals)
-
-    def _mix(self, before: FloatArray, turn: FloatArray) -> None:
-        """Keep what the new columns have of the residuals before them, and of each other's."""
-        self.mixing = np.block([[self.mixing, before], [np.zeros(before.T.shape), turn]])
-
-    def _postpone(self, copies: IntArray) -> None:
+    def postpone(self, copies: IntArray) -> None:
         """Keep copies of a chosen variable for later: a shrunken covariance takes them for new measurements."""
         self.allowed[copies], self.copies[copies] = False, True
 
-    def _accept(self, variable: int, cross: FloatArray, pivot: float) -> None:
+    def accept(self, variable: int, gain: float, link: float) -> None:
+        """Choose a variable, given its gain, and its link (`Agreement`) with those chosen before."""
         self.order.append(variable)
         self.allowed[variable] = self.copies[variable] = False
-        self.pivots = np.append(self.pivots, pivot)
-        self.unexplained = self.unexplained - np.outer(cross, cross) / pivot
-        before = self.explained[-1] if self.explained else 0.0
-        self.explained.append(before + float(cross @ cross) / pivot)
+        self.explained.append((self.explained[-1] if self.explained else 0.0) + gain)
+        self.agreement.add(variable, link)
+        self._settle()
+
+    def extend(
+        self, residuals: FloatArray, slopes: FloatArray, pivots: FloatArray, before: FloatArray, turn: FloatArray
+    ) -> None:
+        """Keep what the choices of a batch leave behind; all variables then wait for `absorb`.
+
+        Parameters
+        ----------
+        residuals : ndarray of shape (length, n_new)
+            Of the new columns, less what those chosen before predict.
+        slopes : ndarray of shape (n_components, n_new)
+            Of the scores, on them.
+        pivots : ndarray of shape (n_new,)
+            Their variances.
+        before, turn : ndarray of shape (n_before, n_new) and (n_new, n_new)
+            Slopes of the new columns on the residuals chosen before, and on each other's.
+        """
+        self.pivots = np.append(self.pivots, pivots)
+        self.unexplained = self.unexplained - (slopes * pivots) @ slopes.T
+        mixing = np.zeros((len(self.pivots), len(self.pivots)))
+        mixing[: len(before), : len(before)], mixing[: len(before), len(before) :] = self.mixing, before
+        mixing[len(before) :, len(before) :] = turn
+        self.mixing = mixing
+        self.residuals = np.hstack([self.residuals, residuals])
+        self.errors += self.part.columns.predict(residuals, slopes)
+        self.chosen = residuals
 
     def absorb(self, products: FloatArray) -> None:
         """Update all variables for the last choices.
@@ -299,8 +216,9 @@ class Forward:
         Parameters
         ----------
         products : ndarray of shape (n_chosen, n_features)
-            ``r'Z`` over the rows of this selection, of the residuals that `choose` found.
+            ``r'Z`` over the rows of this selection, of the residuals `chosen`.
         """
+        self.chosen = None
         count = len(products)
         links = self.weight * products
         new, pivots = self.order[-count:], self.pivots[-count:]
@@ -320,10 +238,20 @@ class Forward:
             places = np.flatnonzero(self.allowed & (np.abs(self.variance - self.variance[k]) <= EQUAL))
             for values in (link, squares):
                 places = places[np.abs(values[places] - values[k]) <= EQUAL * values[k]]
-            self._postpone(places)
+            self.postpone(places)
 
 
-def _gains(cross: FloatArray, variance: FloatArray, own: FloatArray) -> FloatArray:
-    """What each variable tells of the scores, its own weights `own` in them left out."""
-    others = cross - own * variance if own.any() else cross
-    return np.einsum("kp,kp->p", others, others) / variance
+def gains_of(cross: FloatArray, variance: FloatArray, own: FloatArray) -> FloatArray:
+    """What each variable tells of the scores, its own weights `own` in them left out.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (..., n_components, n_features)
+        Residual covariances with the scores.
+    variance : ndarray of shape (..., n_features)
+        Residual variances.
+    own : ndarray
+        Of the shape of `cross`, or a single zero.
+    """
+    others = cross - own * variance[..., None, :] if own.any() else cross
+    return np.einsum("...kp,...kp->...p", others, others) / variance

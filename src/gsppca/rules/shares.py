@@ -197,14 +197,16 @@ def predicted_shares(moments: FoldMoments) -> FloatArray:
         shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
         weight = (1 - shrinkage) / n
         single = train.diagonal()[:, None]
-        shrunken = weight * train + shrinkage * np.eye(n_chosen)
-        regressions.append((shrunken, weight, np.where(single > 0, single, np.inf)))
+        # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast as
+        # a solution, and there are as many of them as variables.
+        inverse = weight * np.linalg.inv(weight * train + shrinkage * np.eye(n_chosen))
+        regressions.append((inverse, np.where(single > 0, single, np.inf)))
     errors = np.empty(len(squares))
     for part, products, total in moments.blocks:
         jointly, singly = np.zeros(total.shape[1]), np.zeros_like(total)
-        for test, own, (shrunken, weight, single) in zip(products, moments.own, regressions, strict=True):
+        for test, own, (inverse, single) in zip(products, moments.own, regressions, strict=True):
             train = total - test
-            coefficients = np.linalg.solve(shrunken, weight * train)
+            coefficients = inverse @ train
             jointly += np.einsum("mp,mp->p", coefficients, own @ coefficients - 2 * test)
             slopes = train / single
             singly += slopes * (slopes * own.diagonal()[:, None] - 2 * test)

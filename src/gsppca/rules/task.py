@@ -8,6 +8,8 @@ from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
+from gsppca.rules.candidates import candidates
+from gsppca.rules.choices import Pool, choose
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward
 from gsppca.rules.parts import Targets
@@ -16,8 +18,8 @@ from gsppca.rules.training import Decomposition, decompose
 
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
-LARGEST_BATCH = 64  # on all rows; without a fold, smaller ones, since nothing is kept beyond the size that is found
-LARGEST_FOLD_BATCH = 16
+BATCH = 16  # variables chosen at once, at most
+LATE, LATE_BATCH = 64, 64  # on all rows, after so many: the selections without a fold are mostly at their end by then
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
@@ -86,32 +88,44 @@ class Task:
         # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
         ties = np.sum(parts[0].moments ** 2, axis=0)[None]
         ties = ties if self.relevance is None else np.vstack([ties, self.relevance])
-        batches = [LARGEST_BATCH] + [LARGEST_FOLD_BATCH] * (len(parts) - 1)
         return [
-            Forward(part, max(LEAST_SHRINKAGE, part.shrinkage), self.allowed, ties, batch, self.sparse, self.relevance)
-            for part, batch in zip(parts, batches, strict=True)
+            Forward(part, max(LEAST_SHRINKAGE, part.shrinkage), self.allowed, ties, self.sparse, self.relevance)
+            for part in parts
         ]
 
     def advance(self, forwards: list[Forward]) -> None:
         """Choose a batch of variables in each selection that is not at its end."""
         forwards = [forward for forward in forwards if len(forward.order) < self.most]
-        pools = [self._pool(forward) for forward in forwards]
-        wanted = np.unique(np.concatenate([pool for pool, _ in pools]))
+        self.catch_up(forwards)
+        counts = [self._count(forward) for forward in forwards]
+        own = [self.first if count is None else None for count in counts]
+        asked = [(forward, count) for forward, count in zip(forwards, counts, strict=True) if count is not None]
+        found = iter(candidates([forward for forward, _ in asked], [count for _, count in asked]))
+        pools = [next(found) if pool is None else pool for pool in own]
+        wanted = np.unique(np.concatenate(pools))
         columns = self.decomposition.columns(wanted)
-        inside = [
-            forward.choose(pool, columns[:, np.searchsorted(wanted, pool)], count)
-            for forward, (pool, count) in zip(forwards, pools, strict=True)
-        ]
-        for forward, products in zip(forwards, self.decomposition.products(inside), strict=True):
-            forward.absorb(products)
+        choose(
+            [
+                Pool(forward, pool, columns[:, np.searchsorted(wanted, pool)], count)
+                for forward, pool, count in zip(forwards, pools, counts, strict=True)
+            ]
+        )
 
-    def _pool(self, forward: Forward) -> tuple[IntArray, int | None]:
-        """Return the candidates of a selection's next batch, and how many of them to choose, None for all."""
+    def catch_up(self, forwards: list[Forward]) -> None:
+        """Update all variables for the last choices of each selection: what comes after the last batch is not asked."""
+        forwards = [forward for forward in forwards if forward.chosen is not None]
+        if forwards:
+            inside = [forward.part.columns.inside(forward.chosen) for forward in forwards]
+            for forward, products in zip(forwards, self.decomposition.products(inside), strict=True):
+                forward.absorb(products)
+
+    def _count(self, forward: Forward) -> int | None:
+        """How many variables a selection chooses next; None for all that are to be included."""
         done = len(forward.order)
         if done < len(self.first):
-            return self.first, None
-        count = min(forward.batch(), self.most - done)
-        return forward.pool(count), count
+            return None
+        on_all_rows = forward.part.n_rows == self.everything.n_samples
+        return min(max(1, done), LATE_BATCH if on_all_rows and done >= LATE else BATCH, self.most - done)
 
 
 def _standardised(matrix: Matrix) -> Matrix:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from gsppca._typing import FloatArray, IntArray
+from gsppca._typing import BoolArray, FloatArray, IntArray
 
 EQUAL = 1e-9  # relative to the largest
 
@@ -24,14 +26,19 @@ def tolerant_ranks(values: FloatArray, tolerance: float | None = None) -> IntArr
     >>> tolerant_ranks(np.array([2.0, 1.0, 1.0 + 1e-15])).tolist()
     [1, 0, 0]
     """
+    order, apart = _sorted(values, tolerance)
+    ranks = np.empty(len(values), dtype=np.intp)
+    ranks[order] = np.append(0, np.cumsum(apart))[: len(values)]
+    return ranks
+
+
+def _sorted(values: FloatArray, tolerance: float | None = None) -> tuple[IntArray, BoolArray]:
+    """The order of some values, and which neighbours in it differ by more than rounding."""
     order = np.argsort(values, kind="stable")
     if tolerance is None:
         tolerance = EQUAL * float(np.where(np.isfinite(values), np.abs(values), 0.0).max(initial=0.0))
     with np.errstate(invalid="ignore"):  # infinite values are equal to each other
-        apart = np.diff(values[order]) > tolerance
-    ranks = np.empty(len(values), dtype=np.intp)
-    ranks[order] = np.append(0, np.cumsum(apart))[: len(values)]
-    return ranks
+        return order, np.diff(values[order]) > tolerance
 
 
 def largest_first(keys: FloatArray) -> IntArray:
@@ -42,30 +49,28 @@ def largest_first(keys: FloatArray) -> IntArray:
     keys : ndarray of shape (n_keys, n_variables)
         The most important key first.
     """
-    first = tolerant_ranks(-keys[0])
-    if len(first) and first.max() == len(first) - 1:  # no two are equal
-        return np.argsort(first)
-    return np.lexsort([*(tolerant_ranks(-key) for key in keys[:0:-1]), first])
+    order, apart = _sorted(-keys[0])
+    return order if apart.all() else np.lexsort([tolerant_ranks(-key) for key in keys[::-1]])
 
 
-def place_of_largest(values: FloatArray, ties: FloatArray) -> int:
-    """Return the first place of `largest_first`, without sorting.
+def places_of_largest(values: FloatArray, ties: Sequence[FloatArray]) -> IntArray:
+    """Return the first place of `largest_first`, without sorting, of each of several orders.
 
     Parameters
     ----------
-    values : ndarray of shape (n_variables,)
-        The first key.
-    ties : ndarray of shape (n_keys, n_variables)
-        The others.
+    values : ndarray of shape (n_orders, n_variables)
+        The first key of each order.
+    ties : sequence of ndarray of shape (n_keys, n_own_variables)
+        The others; an order may have fewer variables, which come first.
     """
-    equal = _largest(values)
-    for key in ties:
-        if len(equal) == 1:
-            break
-        equal = equal[_largest(key[equal])]
-    return int(equal[0])
-
-
-def _largest(values: FloatArray) -> IntArray:
-    largest = values.max()
-    return np.flatnonzero(values >= largest - EQUAL * abs(largest))
+    places: IntArray = values.argmax(axis=1)
+    largest = values[np.arange(len(values)), places]
+    equal = values >= (largest - EQUAL * np.abs(largest))[:, None]
+    if np.count_nonzero(equal) == len(values):
+        return places
+    for order in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1):
+        first = np.flatnonzero(equal[order, : ties[order].shape[1]])
+        for key in ties[order]:
+            first = first[key[first] >= key[first].max() - EQUAL * abs(key[first].max())]
+        places[order] = first[0]
+    return places
