@@ -105,6 +105,11 @@ class ArrayMatrix(ColumnView):
     def rows_come_together(self) -> bool:
         return self.n_samples <= RADII_ROWS
 
+    def rows(self, kept: BoolArray) -> Self:
+        """Return some rows, around the means of all: a copy of them, for products only."""
+        known = {"mean": self.mean, "column_scale": self.column_scale, "column_squares": self.column_squares}
+        return type(self)(self.X[kept], self.index, **known)
+
     def reduce_radii(
         self,
         function: Callable[[FloatArray, slice], FloatArray],

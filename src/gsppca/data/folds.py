@@ -77,14 +77,19 @@ def fold_products(
     n_folds = int(fold.max()) + 1
     others = np.empty((matrix.n_samples, 0)) if others is None else others
     weights = np.ones(len(chosen)) if weights is None else weights
-    if matrix.n_samples <= min(
-        matrix.n_features, MANY_ROWS
-    ):  # few rows: copies of the chosen columns for each fold are small
+    if matrix.n_samples <= min(matrix.n_features, MANY_ROWS):  # few rows: their columns are short
         columns = column_values(matrix, chosen)
-        member = fold[:, None] == np.arange(n_folds)
-        left = _with_squares(columns, columns, weights)
-        masked = (left[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
-        right = _with_squares(others, columns, weights)
+        left, right = _with_squares(columns, columns, weights), _with_squares(others, columns, weights)
+        member = fold == np.arange(n_folds)[:, None]
+        if isinstance(matrix, ArrayMatrix):
+            return np.array(
+                [
+                    np.hstack([matrix.rows(own).transposed_product(left[own]), left[own].T @ right[own]])
+                    for own in member
+                ]
+            )
+        # In one pass: the columns once for each fold, and zero outside of it.
+        masked = (left[:, None, :] * member.T[:, :, None]).reshape(matrix.n_samples, -1)
         products = np.hstack([matrix.transposed_product(masked), masked.T @ right])
         return products.reshape(n_folds, left.shape[1], -1)
     if isinstance(matrix, ChunkedMatrix):

@@ -16,9 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gsppca._typing import FloatArray, IntArray
+from gsppca._typing import IntArray
 from gsppca.rules.forward import Forward
 from gsppca.rules.ties import largest_first, places_of_largest
+
+SPARE = 16  # candidates more than are to be chosen, at most as many as those
 
 
 def candidates(forwards: Sequence[Forward], counts: Sequence[int]) -> list[IntArray]:
@@ -31,17 +33,21 @@ def candidates(forwards: Sequence[Forward], counts: Sequence[int]) -> list[IntAr
     counts : sequence of int
         How many variables each is to choose.
     """
-    pools = [forward.pool(count) for forward, count in zip(forwards, counts, strict=True)]
-    asked = [i for i, pool in enumerate(pools) if pool is None]
-    tops = [forwards[i].top() for i in asked]
-    for width in {len(top) for top in tops}:  # as many as there are, or as are looked at: nearly always the same
-        group = [(i, top) for i, top in zip(asked, tops, strict=True) if len(top) == width]
-        steps = 2 * max(counts[i] for i, _ in group)
-        chosen = _simulated([forwards[i] for i, _ in group], np.array([top for _, top in group]), min(steps, width))
-        for (i, top), places in zip(group, chosen, strict=True):
-            best = largest_first(np.vstack([forwards[i].gains[top], forwards[i].ties[:, top]]))[: counts[i]]
-            pools[i] = top[np.union1d(best, places[: 2 * counts[i]])]
-    return [pool for pool in pools if pool is not None]
+    looked_at = [forward.pool(count) for forward, count in zip(forwards, counts, strict=True)]
+    pools = [pool for pool, _ in looked_at]
+    asked = [(i, top, gains) for i, (top, gains) in enumerate(looked_at) if gains is not None]
+    for width in {len(top) for _, top, _ in asked}:  # as many as there are, or as are looked at: nearly always the same
+        group = [one for one in asked if len(one[1]) == width]
+        steps = min(max(_with_spare(counts[i]) for i, _, _ in group), width)
+        chosen = _simulated([forwards[i] for i, _, _ in group], np.array([top for _, top, _ in group]), steps)
+        for (i, top, gains), places in zip(group, chosen, strict=True):
+            best = largest_first(np.vstack([gains, forwards[i].ties[:, top]]))[: counts[i]]
+            pools[i] = top[np.union1d(best, places[: _with_spare(counts[i])])]
+    return pools
+
+
+def _with_spare(count: int) -> int:
+    return count + min(count, SPARE)
 
 
 def _simulated(forwards: Sequence[Forward], tops: IntArray, n_steps: int) -> IntArray:
@@ -60,7 +66,7 @@ def _simulated(forwards: Sequence[Forward], tops: IntArray, n_steps: int) -> Int
     lengths = np.einsum("skp,skp->sp", weights, weights)
     weighted = bool(weights.any())
     chosen = np.empty((len(forwards), n_steps), dtype=np.intp)
-    every, taken = np.arange(len(forwards)), np.zeros_like(known)
+    every, taken, pair = np.arange(len(forwards)), np.zeros_like(known), np.empty((len(forwards), 2, cross.shape[1]))
     for step in range(n_steps):
         total = own + known if step else variance
         gains = squares / total
@@ -69,7 +75,8 @@ def _simulated(forwards: Sequence[Forward], tops: IntArray, n_steps: int) -> Int
         chosen[:, step] = k = places_of_largest(gains + taken, ties)
         taken[every, k] = -np.inf
         shift = (factors @ loadings[every, :, k][:, :, None])[:, :, 0]
-        both = np.stack([shift, (factors @ shift[:, :, None])[:, :, 0]], axis=1) @ loadings
+        pair[:, 0], pair[:, 1] = shift, (factors @ shift[:, :, None])[:, :, 0]
+        both = pair @ loadings
         links, twice = both[:, 0], both[:, 1]
         scale = 1 / (own[every, k] + links[every, k])[:, None]
         scaled = scale * links

@@ -84,7 +84,7 @@ class _Products:
         if pool.count is None:
             self.same = np.zeros_like(self.same)
         self.between *= forward.weight  # which is zero in pure noise: copies are told before
-        self.between[np.diag_indices_from(self.between)] += forward.shrinkage
+        self.between.flat[:: len(own) + 1] += forward.shrinkage  # the diagonal
 
 
 def _choose_together(pools: Sequence[Pool], way: str) -> None:
@@ -147,10 +147,11 @@ def _choose_together(pools: Sequence[Pool], way: str) -> None:
         cross -= chosen[:, :, None] * row[:, None, :]
         variance -= pivots[:, step, None] * row**2
         variance[every, places] = 1.0  # they are not asked again
+    earlier = ~np.tri(count, dtype=bool)
     for i, (forward, one, pool) in enumerate(zip(forwards, known, pools, strict=True)):
         m = len(new[i])
         # r_k = rest_k - sum of r_j link_jk over the j before k: a triangular system.
-        turn, before = np.triu(links[i, :m][:, new[i]], 1) + np.eye(m), one.before[:, new[i]]
+        turn, before = np.where(earlier[:m, :m], links[i, :m][:, new[i]], np.eye(m)), one.before[:, new[i]]
         rest = pool.columns[:, new[i]] - forward.residuals @ before
         forward.extend(rest @ np.linalg.inv(turn), slopes[i, :, :m], pivots[i, :m], before, turn)
 

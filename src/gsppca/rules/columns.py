@@ -106,6 +106,8 @@ class GramColumns(Columns):
 
     def predict(self, residuals: FloatArray, slopes: FloatArray) -> list[FloatArray]:
         """Subtract the predictions from the coefficients of the scores."""
+        if not len(self.left_out):
+            return [self.errors] * residuals.shape[1]
         products = self._outside(residuals)
         # Both factors shrink as more is predicted: the rounding of the errors shrinks with the smaller one.
         start = np.einsum("pk,pk->k", self.left, self.left_products)
@@ -115,9 +117,7 @@ class GramColumns(Columns):
         return errors
 
 
-def errors_after(
-    start: FloatArray, with_left: FloatArray, between: FloatArray, slopes: FloatArray
-) -> list[FloatArray]:
+def errors_after(start: FloatArray, with_left: FloatArray, between: FloatArray, slopes: FloatArray) -> list[FloatArray]:
     """Return the sums of squared errors after each of several predictions, one after the other.
 
     Parameters

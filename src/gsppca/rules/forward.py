@@ -115,6 +115,7 @@ class Forward:
         self.promised = False  # whether enough is explained in the model, so that the agreement decides
         self.settled: int | None = None
         self.chosen: FloatArray | None = None
+        self.slopes: FloatArray = np.empty((len(self.cross), 0))  # of the scores, on the residuals of the last choices
         self.residuals = np.empty((part.columns.length, 0))  # of the chosen columns
         self.mixing = np.empty((0, 0))  # the chosen columns are combinations of their residuals: residuals @ mixing
         self.pivots = np.empty(0)  # their residual variances
@@ -145,32 +146,31 @@ class Forward:
                 self.settled = len(self.order) if self.promised else 0
             self.promised = True
 
-    def pool(self, count: int) -> IntArray | None:
-        """Return the candidates of the next `count` choices, ascending; None if `candidates` is to find them."""
+    def pool(self, count: int) -> tuple[IntArray, FloatArray | None]:
+        """Return the candidates of the next `count` choices, ascending; or more, and their gains, to choose them from.
+
+        `candidates` does so.
+        """
         if not self.allowed.any():
             self.allowed, self.copies = self.copies, np.zeros_like(self.copies)
-            return np.flatnonzero(self.allowed)[:EXACT]
-        n_allowed, gains = int(self.allowed.sum()), self.gains
+            return np.flatnonzero(self.allowed)[:EXACT], None
+        n_allowed, gains = int(np.count_nonzero(self.allowed)), self.gains
         self.exhausted = self.exhausted or self.is_chance(gains.max())
         if n_allowed <= EXACT:
-            return np.flatnonzero(self.allowed)
+            return np.flatnonzero(self.allowed), None
         if self.exhausted:
             relevance = np.where(self.allowed, self.relevance, -np.inf)
-            return np.sort(largest_first(np.vstack([relevance, self.ties]))[: min(count, n_allowed)])
+            return np.sort(largest_first(np.vstack([relevance, self.ties]))[: min(count, n_allowed)]), None
         if self.by_agreement:
             likely = np.where(self.allowed, self.agreement.likely(), -1.0)
-            return np.sort(largest_first(np.vstack([likely, self.ties]))[: max(EXACT, 2 * count)])
+            return np.sort(largest_first(np.vstack([likely, self.ties]))[: max(EXACT, 2 * count)]), None
         if count == 1:
             # The best, and its equals.
             equal = np.flatnonzero(gains >= (1 - EQUAL) * gains.max())
-            return np.sort(equal[largest_first(self.ties[:, equal])[:EXACT]])
-        return None
-
-    def top(self) -> IntArray:
-        """Return the variables of the largest gain, ascending."""
-        gains = self.gains
-        top = np.argpartition(-gains, min(LOOKED_AT, len(gains)) - 1)[:LOOKED_AT]
-        return np.sort(top[gains[top] >= 0])
+            return np.sort(equal[largest_first(self.ties[:, equal])[:EXACT]]), None
+        top = np.argpartition(-gains, min(LOOKED_AT, n_allowed) - 1)[: min(LOOKED_AT, n_allowed)]
+        top.sort()
+        return top, gains[top]
 
     def postpone(self, copies: IntArray) -> None:
         """Keep copies of a chosen variable for later: a shrunken covariance takes them for new measurements."""
@@ -208,7 +208,7 @@ class Forward:
         self.mixing = mixing
         self.residuals = np.hstack([self.residuals, residuals])
         self.errors += self.part.columns.predict(residuals, slopes)
-        self.chosen = residuals
+        self.chosen, self.slopes = residuals, slopes
 
     def absorb(self, products: FloatArray) -> None:
         """Update all variables for the last choices.
@@ -218,27 +218,23 @@ class Forward:
         products : ndarray of shape (n_chosen, n_features)
             ``r'Z`` over the rows of this selection, of the residuals `chosen`.
         """
+        links, slopes = self.weight * products, self.slopes
         self.chosen = None
-        count = len(products)
-        links = self.weight * products
-        new, pivots = self.order[-count:], self.pivots[-count:]
-        self._find_copies(new, links)
-        # Residual covariances of the scores with the chosen, at the time of their choice.
-        steps = np.empty((len(self.cross), count))
-        for i, k in enumerate(new):
-            steps[:, i] = self.cross[:, k] - steps[:, :i] @ (links[:i, k] / pivots[:i])
-        self.cross -= (steps / pivots) @ links
-        self.variance -= (1 / pivots) @ np.square(links)
+        self._find_copies(self.order[-len(links) :], links)
+        self.cross -= slopes @ links
+        self.variance -= (1 / self.pivots[-len(links) :]) @ np.square(links)
         np.maximum(self.variance, self.shrinkage, out=self.variance)
 
     def _find_copies(self, new: list[int], links: FloatArray) -> None:
         """Postpone the copies of new choices: they have the same residual variance and covariances."""
-        squares = np.einsum("kp,kp->p", self.cross, self.cross)
-        for k, link in zip(new, np.abs(links), strict=True):
-            places = np.flatnonzero(self.allowed & (np.abs(self.variance - self.variance[k]) <= EQUAL))
-            for values in (link, squares):
-                places = places[np.abs(values[places] - values[k]) <= EQUAL * values[k]]
-            self.postpone(places)
+        close = self.allowed & (np.abs(self.variance - self.variance[new][:, None]) <= EQUAL)
+        if close.any():
+            squares = np.einsum("kp,kp->p", self.cross, self.cross)
+            for k, link, own in zip(new, np.abs(links), close, strict=True):
+                places = np.flatnonzero(own)
+                for values in (link, squares):
+                    places = places[np.abs(values[places] - values[k]) <= EQUAL * values[k]]
+                self.postpone(places)
 
 
 def gains_of(cross: FloatArray, variance: FloatArray, own: FloatArray) -> FloatArray:

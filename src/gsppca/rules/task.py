@@ -11,7 +11,7 @@ from gsppca.linalg.nested import LARGEST_GRAM
 from gsppca.rules.candidates import candidates
 from gsppca.rules.choices import Pool, choose
 from gsppca.rules.fold_grams import FromFoldGrams
-from gsppca.rules.forward import Forward
+from gsppca.rules.forward import EXACT, Forward
 from gsppca.rules.parts import Targets
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE
 from gsppca.rules.training import Decomposition, decompose
@@ -113,10 +113,10 @@ class Task:
 
     def catch_up(self, forwards: list[Forward]) -> None:
         """Update all variables for the last choices of each selection: what comes after the last batch is not asked."""
-        forwards = [forward for forward in forwards if forward.chosen is not None]
-        if forwards:
-            inside = [forward.part.columns.inside(forward.chosen) for forward in forwards]
-            for forward, products in zip(forwards, self.decomposition.products(inside), strict=True):
+        waiting = [(forward, forward.chosen) for forward in forwards if forward.chosen is not None]
+        if waiting:
+            inside = [forward.part.columns.inside(chosen) for forward, chosen in waiting]
+            for (forward, _), products in zip(waiting, self.decomposition.products(inside), strict=True):
                 forward.absorb(products)
 
     def _count(self, forward: Forward) -> int | None:
@@ -124,6 +124,8 @@ class Task:
         done = len(forward.order)
         if done < len(self.first):
             return None
+        if np.count_nonzero(forward.allowed) <= EXACT:  # all are candidates: nothing is lost
+            return self.most - done
         on_all_rows = forward.part.n_rows == self.everything.n_samples
         return min(max(1, done), LATE_BATCH if on_all_rows and done >= LATE else BATCH, self.most - done)
 

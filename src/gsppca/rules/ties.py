@@ -68,7 +68,7 @@ def places_of_largest(values: FloatArray, ties: Sequence[FloatArray]) -> IntArra
     equal = values >= (largest - EQUAL * np.abs(largest))[:, None]
     if np.count_nonzero(equal) == len(values):
         return places
-    for order in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1):
+    for order in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1).tolist():
         first = np.flatnonzero(equal[order, : ties[order].shape[1]])
         for key in ties[order]:
             first = first[key[first] >= key[first].max() - EQUAL * abs(key[first].max())]
