@@ -153,7 +153,9 @@ class ArrayMatrix(ColumnView):
 
     def _inward(self, wide: FloatArray, totals: FloatArray) -> FloatArray:
         """From products of some scores with all columns of X to those with Z, given the sums of the scores."""
-        part: FloatArray = np.ascontiguousarray(wide if self.index is None else wide[:, self.index], dtype=np.float64)
+        part: FloatArray = np.ascontiguousarray(
+            wide if self.index is None else wide.take(self.index, axis=1), dtype=np.float64
+        )
         dger(-1.0, self.mean, totals, a=part.T, overwrite_a=1)  # in place: no temporary of the size of the products
         if self.column_scale is not None:
             part *= self.column_scale

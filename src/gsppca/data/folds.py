@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix
+from gsppca.data.dense import DenseMatrix
 from gsppca.data.sparse import SparseMatrix
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
@@ -77,21 +81,6 @@ def fold_products(
     n_folds = int(fold.max()) + 1
     others = np.empty((matrix.n_samples, 0)) if others is None else others
     weights = np.ones(len(chosen)) if weights is None else weights
-    if matrix.n_samples <= min(matrix.n_features, MANY_ROWS):  # few rows: their columns are short
-        columns = column_values(matrix, chosen)
-        left, right = _with_squares(columns, columns, weights), _with_squares(others, columns, weights)
-        member = fold == np.arange(n_folds)[:, None]
-        if isinstance(matrix, ArrayMatrix):
-            return np.array(
-                [
-                    np.hstack([matrix.rows(own).transposed_product(left[own]), left[own].T @ right[own]])
-                    for own in member
-                ]
-            )
-        # In one pass: the columns once for each fold, and zero outside of it.
-        masked = (left[:, None, :] * member.T[:, :, None]).reshape(matrix.n_samples, -1)
-        products = np.hstack([matrix.transposed_product(masked), masked.T @ right])
-        return products.reshape(n_folds, left.shape[1], -1)
     if isinstance(matrix, ChunkedMatrix):
         return matrix._sum(_block_fold_products, chosen, fold, others, weights, n_folds)
     assert isinstance(matrix, ArrayMatrix)
@@ -121,6 +110,44 @@ def _block_fold_products(
             inside = columns[fold[own] == number]
             totals[number] += (inside if everything else inside[:, left]).T @ inside
     return totals
+
+
+def products_by_fold(matrix: Matrix, columns: FloatArray, fold: IntArray) -> Callable[[slice], FloatArray]:
+    """Return a function of some features: products of given columns with them, over the rows of each fold.
+
+    All of them may take more memory than few rows of data do: with an array in memory they are made when asked for.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    columns : ndarray of shape (n_samples, n_columns)
+        Columns in memory.
+    fold : ndarray of shape (n_samples,)
+        Number of the fold of every row, from 0.
+
+    Returns
+    -------
+    products : callable
+        Of a slice of the features; returns an array of shape (n_folds, n_columns, n_chosen_features).
+    """
+    n_folds = int(fold.max()) + 1
+    if isinstance(matrix, DenseMatrix):
+        rows = [np.flatnonzero(fold == number) for number in range(n_folds)]
+        return partial(_products_with_block, matrix, columns, rows)
+    if isinstance(matrix, ArrayMatrix):
+        members = [fold == number for number in range(n_folds)]
+        products = np.array([matrix.rows(own).transposed_product(columns[own]) for own in members])
+    else:  # in one pass: the columns once for each fold, and zero outside of it
+        member = fold[:, None] == np.arange(n_folds)
+        masked = (columns[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
+        products = matrix.transposed_product(masked).reshape(n_folds, columns.shape[1], -1)
+    return lambda part: products[:, :, part]
+
+
+def _products_with_block(matrix: DenseMatrix, columns: FloatArray, rows: Sequence[IntArray], part: slice) -> FloatArray:
+    block = matrix._centred(slice(None), part)
+    return np.array([columns[own].T @ block[own] for own in rows])
 
 
 def _with_squares(columns: FloatArray, squared: FloatArray, weights: FloatArray) -> FloatArray:

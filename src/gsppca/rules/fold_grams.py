@@ -67,7 +67,8 @@ class FromFoldGrams(FromGrams):
         moments = FoldMoments(
             chosen=chosen,
             counts=self.counts,
-            products=products,
+            products=lambda part: products[:, :, part],
+            own=products[:, :, chosen],
             score_products=products[:, :, self.places] @ axes.T,
             fourths=self._fourths(products[:, :, chosen]),
             squares=self.everything.column_squares,

@@ -10,15 +10,14 @@ and are negative where the prediction is worse than the mean. The choice of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.data.folds import column_values, fold_products
+from gsppca.data.folds import MANY_ROWS, column_values, fold_products, products_by_fold
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
 
 BLOCK = 2048  # features whose predictions are judged at a time
@@ -67,8 +66,11 @@ class FoldMoments:
         Indices of the chosen columns.
     counts : ndarray of shape (n_folds,)
         Numbers of rows.
-    products : ndarray of shape (n_folds, n_chosen, n_features)
-        Sums of products over the rows of each fold.
+    products : callable
+        Of a slice of the features: sums of products of the chosen columns with them over the rows of each fold, shape
+        (n_folds, n_chosen, n_features of the slice).
+    own : ndarray of shape (n_folds, n_chosen, n_chosen)
+        The same of the chosen columns with each other.
     score_products : ndarray of shape (n_folds, n_chosen, n_components)
         The same with the scores.
     fourths : ndarray of shape (n_folds,)
@@ -81,7 +83,8 @@ class FoldMoments:
 
     chosen: IntArray
     counts: IntArray
-    products: FloatArray
+    products: Callable[[slice], FloatArray]
+    own: FloatArray
     score_products: FloatArray
     fourths: FloatArray
     squares: FloatArray
@@ -90,41 +93,41 @@ class FoldMoments:
     @classmethod
     def of(cls, matrix: Matrix, chosen: IntArray, scores: FloatArray, fold: IntArray) -> FoldMoments:
         """Compute them, in one pass over the data, or two if the chosen columns are read before."""
-        sums, p = fold_products(matrix, chosen, fold, scores), matrix.n_features
+        counts, squares = np.bincount(fold), matrix.column_squares
+        score_squares = np.einsum("ik,ik->k", scores, scores)
+        if matrix.n_samples > min(matrix.n_features, MANY_ROWS):
+            sums, p = fold_products(matrix, chosen, fold, scores), matrix.n_features
+            return cls(
+                chosen=chosen,
+                counts=counts,
+                products=lambda part: sums[:, :-1, part],
+                own=sums[:, :-1, chosen],
+                score_products=sums[:, :-1, p:-1],
+                fourths=sums[:, -1, -1],
+                squares=squares,
+                score_squares=score_squares,
+            )
+        columns = column_values(matrix, chosen)
+        rows = [fold == number for number in range(int(fold.max()) + 1)]
+        lengths = np.einsum("ij,ij->i", columns, columns)
         return cls(
             chosen=chosen,
-            counts=np.bincount(fold),
-            products=sums[:, :-1, :p],
-            score_products=sums[:, :-1, p:-1],
-            fourths=sums[:, -1, -1],
-            squares=matrix.column_squares,
-            score_squares=np.einsum("ik,ik->k", scores, scores),
+            counts=counts,
+            products=products_by_fold(matrix, columns, fold),
+            own=np.array([columns[own].T @ columns[own] for own in rows]),
+            score_products=np.array([columns[own].T @ scores[own] for own in rows]),
+            fourths=np.array([np.sum(lengths[own] ** 2) for own in rows]),
+            squares=squares,
+            score_squares=score_squares,
         )
-
-    @cached_property
-    def own(self) -> FloatArray:
-        """Products of the chosen columns with each other, shape (n_folds, n_chosen, n_chosen)."""
-        return np.ascontiguousarray(self.products[:, :, self.chosen])
 
     @property
-    def blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Some features at a time, so that what is made of them stays in the caches: products by fold, and total."""
-        p = self.products.shape[2]
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Some features at a time, so that what is made of them stays in the caches: their products by fold."""
+        p = len(self.squares)
         for start in range(0, p, BLOCK):
             part = slice(start, min(start + BLOCK, p))
-            products = self.products[:, :, part]
-            yield part, products, products.sum(axis=0)
-
-    def scaled(self, scale: FloatArray) -> FoldMoments:
-        """Products of columns multiplied by `scale`, shape (n_features,)."""
-        own = scale[self.chosen][:, None]
-        return replace(
-            self,
-            products=self.products * own * scale,
-            score_products=self.score_products * own,
-            fourths=np.full_like(self.fourths, np.nan),  # not known
-            squares=self.squares * scale**2,
-        )
+            yield part, self.products(part)
 
     def shrinkage(self, number: int) -> float:
         """Weight of the identity in the covariance of the chosen columns, without a fold, by Ledoit and Wolf."""
@@ -172,80 +175,103 @@ def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> C
     units : ndarray of shape (n_features,), optional
         Standard deviations of the variables, if variance and components are not those of the standardised ones.
     """
-    by, correlation = _represented_by((total for _, _, total in moments.blocks), moments.chosen)
-    correlation = np.clip(correlation / int(moments.counts.sum()), -1.0, 1.0)
-    variance, components = component_shares(moments if units is None else moments.scaled(units))
+    p, n = len(moments.squares), int(moments.counts.sum())
+    by, correlation, predicted = np.empty(p, dtype=np.intp), np.empty(p), np.empty(p)
+    variables, components = _Regressions(moments), _Components(moments, units)
+    for part, products in moments.blocks:
+        by[part], correlation[part] = _representing(products.sum(axis=0), moments.chosen, part.start)
+        predicted[part] = variables.shares(part, products)
+        components.add(part, products)
     weights = moments.score_squares
     return CoreDescription(
         chosen=moments.chosen,
-        predicted=predicted_shares(moments),
+        predicted=predicted,
         represented_by=by,
-        correlation=correlation,
-        variance_share=variance,
-        components_share=float(components @ weights / weights.sum()),
-        component_shares=components,
+        correlation=np.clip(correlation / n, -1.0, 1.0),
+        variance_share=components.variance_share,
+        components_share=float(components.shares @ weights / weights.sum()),
+        component_shares=components.shares,
     )
 
 
-def predicted_shares(moments: FoldMoments) -> FloatArray:
-    """Cross-validated share of each variable that the chosen ones predict, jointly or singly; see `CoreDescription`."""
-    n_chosen, squares = len(moments.chosen), moments.squares
-    own_total = moments.own.sum(axis=0)
-    regressions = []
-    for number, test in enumerate(moments.own):
-        train, n = own_total - test, int(moments.counts.sum() - moments.counts[number])
-        shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
-        weight = (1 - shrinkage) / n
-        single = train.diagonal()[:, None]
-        # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast as
-        # a solution, and there are as many of them as variables.
-        inverse = weight * np.linalg.inv(weight * train + shrinkage * np.eye(n_chosen))
-        regressions.append((inverse, np.where(single > 0, single, np.inf)))
-    errors = np.empty(len(squares))
-    for part, products, total in moments.blocks:
+class _Regressions:
+    """Predictions of each variable by the chosen ones, jointly or singly, without each fold; see `CoreDescription`."""
+
+    def __init__(self, moments: FoldMoments):
+        self.moments = moments
+        self.inverses, self.singles = [], []
+        for number, test in enumerate(moments.own):
+            train, n = moments.own.sum(axis=0) - test, int(moments.counts.sum() - moments.counts[number])
+            shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
+            weight, single = (1 - shrinkage) / n, train.diagonal()[:, None]
+            # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast
+            # as a solution, and there are as many of them as variables.
+            self.inverses.append(weight * np.linalg.inv(weight * train + shrinkage * np.eye(len(train))))
+            self.singles.append(1 / np.where(single > 0, single, np.inf))
+
+    def shares(self, part: slice, products: FloatArray) -> FloatArray:
+        """Return the cross-validated shares of some variables."""
+        total, squares = products.sum(axis=0), self.moments.squares[part]
         jointly, singly = np.zeros(total.shape[1]), np.zeros_like(total)
-        for test, own, (inverse, single) in zip(products, moments.own, regressions, strict=True):
+        for test, own, inverse, single in zip(products, self.moments.own, self.inverses, self.singles, strict=True):
             train = total - test
             coefficients = inverse @ train
             jointly += np.einsum("mp,mp->p", coefficients, own @ coefficients - 2 * test)
-            slopes = train / single
+            slopes = train * single
             singly += slopes * (slopes * own.diagonal()[:, None] - 2 * test)
-        errors[part] = np.minimum(jointly, singly.min(axis=0))
-    return -errors / np.where(squares > 0, squares, np.inf)
+        errors = np.minimum(jointly, singly.min(axis=0))
+        return -errors / np.where(squares > 0, squares, np.inf)
 
 
-def component_shares(moments: FoldMoments) -> tuple[float, FloatArray]:
-    """Cross-validated shares that the components of the chosen variables predict.
+class _Components:
+    """Predictions by the components of the chosen variables, as many as there are scores, without each fold.
 
     Parameters
     ----------
     moments : FoldMoments
-        In the units in which the components are computed; of the chosen variables, as many as there are scores.
+        Of standardised variables.
+    units : ndarray of shape (n_features,), optional
+        Standard deviations of the variables, if variance and components are not those of the standardised ones.
 
-    Returns
-    -------
-    variance_share : float
-        Share of the variance of all variables.
+    Attributes
+    ----------
     shares : ndarray of shape (n_components,)
-        Share of each component of all relevant variables.
+        Cross-validated share of each component of all relevant variables.
     """
-    own_total, score_total = moments.own.sum(axis=0), moments.score_products.sum(axis=0)
-    score_errors, bases = moments.score_squares, []
-    for test, score_test in zip(moments.own, moments.score_products, strict=True):
-        train = own_total - test
-        _, vectors = np.linalg.eigh((train + train.T) / 2)
-        axes = vectors[:, ::-1][:, : len(score_errors)].T
-        within, test_own = axes @ train @ axes.T, axes @ test @ axes.T
-        inverse = np.linalg.pinv((within + within.T) / 2, hermitian=True)
-        slopes = inverse @ (axes @ (score_total - score_test))
-        score_errors = score_errors + np.einsum("ck,ck->k", slopes, test_own @ slopes - 2 * axes @ score_test)
-        bases.append((axes, inverse, test_own))
-    errors = moments.squares.sum()
-    for _, products, total in moments.blocks:
-        for test, (axes, inverse, test_own) in zip(products, bases, strict=True):
-            coefficients = inverse @ (axes @ (total - test))
-            errors += np.vdot(coefficients, test_own @ coefficients - 2 * axes @ test)
-    return float(1 - errors / moments.squares.sum()), 1 - score_errors / moments.score_squares
+
+    def __init__(self, moments: FoldMoments, units: FloatArray | None):
+        self.units = np.ones(len(moments.squares)) if units is None else units
+        scale = self.units[moments.chosen][:, None]
+        own, scores = moments.own * scale * scale.T, moments.score_products * scale
+        own_total, score_total = own.sum(axis=0), scores.sum(axis=0)
+        errors = moments.score_squares
+        self.projections, self.inverses, self.tests = [], [], []
+        for test, score_test in zip(own, scores, strict=True):
+            train = own_total - test
+            _, vectors = np.linalg.eigh((train + train.T) / 2)
+            axes = vectors[:, ::-1][:, : len(errors)].T
+            within, test_own = axes @ train @ axes.T, axes @ test @ axes.T
+            inverse = np.linalg.pinv((within + within.T) / 2, hermitian=True)
+            slopes = inverse @ (axes @ (score_total - score_test))
+            errors = errors + np.einsum("ck,ck->k", slopes, test_own @ slopes - 2 * axes @ score_test)
+            self.projections.append(axes * scale.T)
+            self.inverses.append(inverse)
+            self.tests.append(test_own)
+        self.shares: FloatArray = 1 - errors / moments.score_squares
+        self.total = self.left = float(np.sum(moments.squares * self.units**2))
+
+    def add(self, part: slice, products: FloatArray) -> None:
+        """Predict some variables."""
+        total, squared = products.sum(axis=0), self.units[part] ** 2
+        for test, axes, inverse, own in zip(products, self.projections, self.inverses, self.tests, strict=True):
+            outside = axes @ test
+            coefficients = inverse @ (axes @ total - outside)
+            self.left += float(np.vdot(coefficients * squared, own @ coefficients - 2 * outside))
+
+    @property
+    def variance_share(self) -> float:
+        """Cross-validated share of the variance of all variables."""
+        return 1 - self.left / self.total
 
 
 def represents(matrix: Matrix, chosen: IntArray, n_best: int) -> tuple[IntArray, FloatArray]:
@@ -272,7 +298,7 @@ def represents(matrix: Matrix, chosen: IntArray, n_best: int) -> tuple[IntArray,
     deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
     standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
     products = standard.transposed_product(column_values(standard, chosen)) / matrix.n_samples
-    by, correlation = _represented_by([products], chosen)
+    by, correlation = _representing(products, chosen)
     return represented_lists(by, np.clip(correlation, -1.0, 1.0), chosen, n_best)
 
 
@@ -291,15 +317,9 @@ def represented_lists(
     return indices, correlations
 
 
-def _represented_by(blocks: Iterable[FloatArray], chosen: IntArray) -> tuple[IntArray, FloatArray]:
-    """The chosen variable of the largest product with each variable, and that product; features in blocks."""
-    bests, products = [], []
-    start = 0
-    for block in blocks:
-        best = np.argmax(np.abs(block), axis=0)
-        inside = (chosen >= start) & (chosen < start + block.shape[1])
-        best[chosen[inside] - start] = np.flatnonzero(inside)
-        bests.append(best)
-        products.append(block[best, np.arange(block.shape[1])])
-        start += block.shape[1]
-    return chosen[np.concatenate(bests)], np.concatenate(products)
+def _representing(products: FloatArray, chosen: IntArray, start: int = 0) -> tuple[IntArray, FloatArray]:
+    """The chosen variable of the largest product with each of some variables, from `start` on, and that product."""
+    best = np.argmax(np.abs(products), axis=0)
+    inside = (chosen >= start) & (chosen < start + products.shape[1])
+    best[chosen[inside] - start] = np.flatnonzero(inside)
+    return chosen[best], products[best, np.arange(products.shape[1])]
