@@ -121,11 +121,12 @@ def test_image_has_three_tones_and_frames(model, ax):
 
 def test_share_marks_the_core(model, ax):
     plot_share(model, ax)
-    promised, curve, core = ax.lines  # the selected size lies beyond those evaluated
+    promised, curve, core, selected = ax.lines
     path = model.share_path_
     np.testing.assert_array_equal(curve.get_ydata(), path.share)
     np.testing.assert_array_equal(promised.get_ydata(), path.promised)
     assert core.get_xydata().tolist() == [[model.core_.sum(), model.core_share_]]
+    assert set(selected.get_xdata()) == {model.n_selected_} != {model.core_.sum()}
     ax.clear()
     plot_share(model.choose(1), ax)
     assert set(ax.lines[-1].get_xdata()) == {1}

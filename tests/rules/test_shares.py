@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from gsppca.data import as_matrix
-from gsppca.data.folds import column_values, fold_grams, fold_products, fold_squares, scores_and_squares
-from gsppca.rules.shares import FoldMoments, describe_core, predicted_shares, represents
+from gsppca.data.folds import (
+    column_values,
+    fold_grams,
+    fold_products,
+    fold_squares,
+    products_by_fold,
+    scores_and_squares,
+)
+from gsppca.rules.shares import FoldMoments, describe_core, describe_moments, represents
 from gsppca.rules.shrinkage import ledoit_wolf
 from tests.needs import optional
 
@@ -156,6 +163,9 @@ def test_products_by_fold(data, container):
     left, right = np.column_stack([Z[:, chosen], squares]), np.column_stack([Z, others, squares])
     expected = [left[fold == number].T @ right[fold == number] for number in range(FOLDS)]
     np.testing.assert_allclose(fold_products(matrix, chosen, fold, others), expected, atol=1e-9)
+    part = slice(3, 11)
+    expected = [others[fold == number].T @ Z[fold == number, part] for number in range(FOLDS)]
+    np.testing.assert_allclose(products_by_fold(matrix, others, fold)(part), expected, atol=1e-9)
     axes = np.random.default_rng(2).standard_normal((3, X.shape[1]))
     expected = np.column_stack([Z @ axes.T, np.sum(Z**2, axis=1)])
     np.testing.assert_allclose(scores_and_squares(matrix, axes), expected, atol=1e-9)
@@ -169,4 +179,4 @@ def test_chosen_noise_may_be_shrunk_to_nothing():
     )
     moments = replace(moments, fourths=np.full(5, 1e9))
     assert moments.shrinkage(0) == 1.0
-    assert np.isfinite(predicted_shares(moments)).all()
+    assert np.isfinite(describe_moments(moments).predicted).all()
