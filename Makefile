@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # One thread of BLAS for each worker: there are as many workers as cores.
 # A worker that crashes ends the run: with one put in its place, pytest-xdist may wait for ever.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup --max-worker-restart=0
-QUICK := not slow and not cluster and not browser
+QUICK := not slow and not nightly and not cluster and not browser
 # The tests that run scikit-learn's own checks of estimators.
 CHECKED := tests/test_estimator.py tests/baselines/test_interface.py
 # What must be there for a test that needs it: a test whose extra or browser is missing fails instead of being skipped.
@@ -15,7 +15,7 @@ REQUIRE ?= extras
 REQUIRED = $(addprefix --require=,$(REQUIRE))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test lint spell types unit cluster kills browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
+.PHONY: help demo quick test lint spell types unit cluster kills nightly browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean
 
 help:  ## this list
@@ -51,6 +51,9 @@ cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processe
 
 kills: $(VENV)/.dev  ## 50 fits on a dask cluster, in each of which a worker is killed: do they end, and with the same bits?
 	$(BIN)/python -m benchmarks.kills --fits 50
+
+nightly: $(VENV)/.dev  ## more cases of what `make test` holds: all real tables, notebooks, odd reports
+	$(PYTEST) $(REQUIRED) -m nightly tests
 
 browser-tests: browser $(VENV)/.dev  ## the report in Chromium
 	$(BIN)/pytest -q -m browser --require=browser tests

@@ -136,6 +136,7 @@ def test_files_that_are_no_checkpoint_are_refused(factor_data, tmp_path):
         GSPPCA(2, method=Paper(checkpoint=3)).fit(X)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_a_process_that_is_killed_resumes(factor_data, tmp_path):
     X, _ = factor_data(1, n=80, p=60)

@@ -42,7 +42,7 @@ def estimates(X, d):
     return noise, k * d / (values[:d] - noise).sum()
 
 
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.nightly)])
 def test_one_factor_against_quadrature(k):
     X = factor_data(400, k, 1, seed=k)
     noise, precision = estimates(X, 1)

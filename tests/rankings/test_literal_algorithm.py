@@ -45,7 +45,9 @@ def recipe(X, d, **changes):
     return fit, order, evidence_path(X, order, d, noise)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.nightly), pytest.param(2, marks=pytest.mark.nightly)]
+)
 def test_the_recipe_is_algorithm_1(factor_data, seed):
     """Loops over p covariance matrices and scipy's Bessel function give the same bounds, relevances and support."""
     X = factor_data(seed, n=30, p=14, d=2, q=5)[0]

@@ -215,6 +215,7 @@ def test_a_variable_opens_what_it_stands_for(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [390, 1280])
 def test_near_copies_open_with_the_keyboard_and_fit(browser, tmp_path, width):
     rng = np.random.default_rng(4)
@@ -243,6 +244,7 @@ def test_near_copies_open_with_the_keyboard_and_fit(browser, tmp_path, width):
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.nightly
 def test_a_set_that_is_no_cut_of_the_order(browser, tmp_path):
     """The rules "fdr" and "r2" select any variables: they are listed, and the slider shows cuts."""
     rng = np.random.default_rng(0)
@@ -350,6 +352,7 @@ def test_the_download_has_the_numbers_of_the_model(browser, hostile, tmp_path):
     np.testing.assert_allclose(loadings, model.components_[:, order].T, rtol=1e-6)
 
 
+@pytest.mark.nightly
 def test_fifty_thousand_variables(browser, large):
     open_report(browser, large.path)
     ranked = [large.names[k] for k in np.argsort(large.model.ranking_)]
@@ -437,6 +440,7 @@ ODD = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::gsppca.NoStructureWarning")
 @pytest.mark.parametrize("kind", ODD)
 def test_odd_models(browser, tmp_path, kind):
