@@ -40,7 +40,7 @@ class Agreement:
 
     def __init__(self, part: Part):
         self.units = part.units
-        self.moments = part.moments * part.units
+        self.moments = part.moments if (part.units == 1).all() else part.moments * part.units
         self.shared = np.einsum("kp,kp->p", self.moments, self.moments)
         self.own = (part.variances * part.units**2) ** 2
         components = part.moments @ part.axes.T

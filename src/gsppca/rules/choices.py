@@ -71,8 +71,8 @@ class _Products:
     """
 
     def __init__(self, pool: Pool):
-        forward, n_rows = pool.forward, pool.forward.part.n_rows
-        inside = forward.part.columns.inside(pool.columns)
+        forward, n_rows = pool.forward, pool.forward.n_rows
+        inside = forward.columns.inside(pool.columns)
         products, own = forward.residuals.T @ inside, inside.T @ pool.columns
         self.alike, self.alike_between = forward.agreement.links(
             pool.variables, forward.mixing.T @ products / n_rows, own / n_rows

@@ -13,6 +13,8 @@ Nothing of single rows is held. What the other ways take from scores and rows is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
@@ -45,8 +47,8 @@ class FromFoldGrams(FromGrams):
         self.with_all: FloatArray = np.empty((0, 0, 0))
         self.fourths: FloatArray = np.empty(0)
 
-    def parts(self, fold: IntArray | None) -> list[Part]:
-        """Return the parts, in the one pass over the data."""
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield the parts, in the one pass over the data."""
         folds = np.zeros(self.matrix.n_samples, dtype=np.int8) if fold is None else fold.astype(np.int8)
         weights = np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
         sums = fold_products(self.everything, self.places, folds, weights=weights)
@@ -54,11 +56,10 @@ class FromFoldGrams(FromGrams):
         total, fourths = self._grams().sum(axis=0), float(self.fourths.sum())
         self.whole = known_pairs(self.targets.gram(total), self.n_components)
         self.n_components = self.whole[1].shape[1]
-        parts = [self._part(total, np.empty((0, *total.shape)), self.matrix.n_samples, fourths)]
+        yield self._part(total, np.empty((0, *total.shape)), self.matrix.n_samples, fourths)
         for number, gram in enumerate(self._grams() if fold is not None else ()):
             n_rows = self.matrix.n_samples - int(self.counts[number])
-            parts.append(self._part(total, gram[None], n_rows, fourths - self.fourths[number]))
-        return parts
+            yield self._part(total, gram[None], n_rows, fourths - self.fourths[number])
 
     def describe(self, matrix: Matrix, chosen: IntArray, fold: IntArray, standardise: bool) -> CoreDescription:
         """Describe what chosen variables say of all, by what `parts` has read."""

@@ -97,7 +97,8 @@ class Forward:
         sparse: bool = False,
         relevance: FloatArray | None = None,
     ):
-        self.part, self.shrinkage = part, shrinkage
+        # Not the part itself: its axes and moments are as large as `cross`, and there are six selections.
+        self.n_rows, self.columns, self.shrinkage = part.n_rows, part.columns, shrinkage
         self.allowed, self.ties = allowed.copy(), ties
         self.copies = np.zeros(len(allowed), dtype=bool)  # of chosen variables: chosen when nothing else is left
         self.weight = (1 - shrinkage) / part.n_rows
@@ -132,7 +133,7 @@ class Forward:
     def is_chance(self, best: float) -> bool:
         """Whether the best gain could be that of a variable without any relation to the scores."""
         left = self.total - self.explained[-1] if self.explained else self.total
-        return self.sparse and best < CHANCE * left / self.part.n_rows
+        return self.sparse and best < CHANCE * left / self.n_rows
 
     @property
     def by_agreement(self) -> bool:
@@ -207,7 +208,7 @@ class Forward:
         mixing[len(before) :, len(before) :] = turn
         self.mixing = mixing
         self.residuals = np.hstack([self.residuals, residuals])
-        self.errors += self.part.columns.predict(residuals, slopes)
+        self.errors += self.columns.predict(residuals, slopes)
         self.chosen, self.slopes = residuals, slopes
 
     def absorb(self, products: FloatArray) -> None:
@@ -216,9 +217,9 @@ class Forward:
         Parameters
         ----------
         products : ndarray of shape (n_chosen, n_features)
-            ``r'Z`` over the rows of this selection, of the residuals `chosen`.
+            ``r'Z`` over the rows of this selection, of the residuals `chosen`; overwritten.
         """
-        links, slopes = self.weight * products, self.slopes
+        links, slopes = np.multiply(products, self.weight, out=products), self.slopes
         self.chosen = None
         self._find_copies(self.order[-len(links) :], links)
         self.cross -= slopes @ links

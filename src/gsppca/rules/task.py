@@ -84,14 +84,15 @@ class Task:
 
     def selections(self, fold: IntArray | None) -> list[Forward]:
         """Begin a forward selection on all rows, and one without each fold."""
-        parts = self.decomposition.parts(fold)
-        # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
-        ties = np.sum(parts[0].moments ** 2, axis=0)[None]
-        ties = ties if self.relevance is None else np.vstack([ties, self.relevance])
-        return [
-            Forward(part, max(LEAST_SHRINKAGE, part.shrinkage), self.allowed, ties, self.sparse, self.relevance)
-            for part in parts
-        ]
+        forwards: list[Forward] = []
+        for part in self.decomposition.parts(fold):
+            if not forwards:
+                # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
+                ties = np.einsum("kp,kp->p", part.moments, part.moments)[None]
+                ties = ties if self.relevance is None else np.vstack([ties, self.relevance])
+            shrinkage = max(LEAST_SHRINKAGE, part.shrinkage)
+            forwards.append(Forward(part, shrinkage, self.allowed, ties, self.sparse, self.relevance))
+        return forwards
 
     def advance(self, forwards: list[Forward]) -> None:
         """Choose a batch of variables in each selection that is not at its end."""
@@ -115,7 +116,7 @@ class Task:
         """Update all variables for the last choices of each selection: what comes after the last batch is not asked."""
         waiting = [(forward, forward.chosen) for forward in forwards if forward.chosen is not None]
         if waiting:
-            inside = [forward.part.columns.inside(chosen) for forward, chosen in waiting]
+            inside = [forward.columns.inside(chosen) for forward, chosen in waiting]
             for (forward, _), products in zip(waiting, self.decomposition.products(inside), strict=True):
                 forward.absorb(products)
 
@@ -126,7 +127,7 @@ class Task:
             return None
         if np.count_nonzero(forward.allowed) <= EXACT:  # all are candidates: nothing is lost
             return self.most - done
-        on_all_rows = forward.part.n_rows == self.everything.n_samples
+        on_all_rows = forward.n_rows == self.everything.n_samples
         return min(max(1, done), LATE_BATCH if on_all_rows and done >= LATE else BATCH, self.most - done)
 
 

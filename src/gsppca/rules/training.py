@@ -16,7 +16,7 @@ them is enough: `fold_grams`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -88,8 +88,8 @@ class Decomposition(ABC):
         return describe_core(matrix, chosen, self.scores, fold, standardise=standardise)
 
     @abstractmethod
-    def parts(self, fold: IntArray | None) -> list[Part]:
-        """Return all rows as a part, and then, for each fold, the rows outside of it.
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield all rows as a part, and then, for each fold, the rows outside of it: arrays of all need memory.
 
         `fold` holds the fold of every row, from 0; None stands for no folds.
         """
@@ -126,14 +126,13 @@ class FromGrams(Decomposition):
         both = scores_and_squares(self.matrix, self.whole[1].T)
         return both[:, :-1], both[:, -1]
 
-    def parts(self, fold: IntArray | None) -> list[Part]:
-        """Return the parts, from one Gram matrix for each fold."""
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield the parts, from one Gram matrix for each fold."""
         total = self.standard.gram
         grams = np.empty((0, *total.shape)) if fold is None else fold_grams(self.standard, fold)
-        return [
-            self._part(total, grams[max(i - 1, 0) : i], int(rows.sum()), float(np.sum(self.row_squares[rows] ** 2)))
-            for i, rows in enumerate(self._rows(fold))
-        ]
+        for i, rows in enumerate(self._rows(fold)):
+            fourths = float(np.sum(self.row_squares[rows] ** 2))
+            yield self._part(total, grams[max(i - 1, 0) : i], int(rows.sum()), fourths)
 
     def _part(self, total: FloatArray, left_out: FloatArray, n_rows: int, fourths: float) -> Part:
         """Return a part from Gram matrices of all rows and of those left out, if any.
@@ -184,18 +183,18 @@ class ByRows(Decomposition):
     def _parts(
         self,
         fold: IntArray | None,
-        axes: Sequence[FloatArray],
+        axes: Iterable[FloatArray],
         scores: Sequence[FloatArray],
-        moments: Sequence[FloatArray],
+        moments: Iterable[FloatArray],
         traces: FloatArray,
-    ) -> list[Part]:
-        """Return the parts from what is known of each, in the units of the relevant variables.
+    ) -> Iterator[Part]:
+        """Yield the parts from what is known of each, in the units of the relevant variables.
 
         Parameters
         ----------
         fold : ndarray of shape (n_samples,), optional
             The fold of every row.
-        axes, moments : sequence of ndarray of shape (n_components, n_relevant)
+        axes, moments : iterable of ndarray of shape (n_components, n_relevant)
             Axes, and mean products of the scores with the variables over the rows of the part.
         scores : sequence of ndarray of shape (n_samples, n_components)
             Of all rows, on the axes of each part.
@@ -206,23 +205,22 @@ class ByRows(Decomposition):
         variances = mean_squares(self.standard, rows, fold)
         if self.targets.relevant.all():
             units = self.targets.units
-            moments = [own / np.where(units > 0, units, np.inf) for own in moments]
+            if not (units == 1).all():
+                moments = (own / np.where(units > 0, units, np.inf) for own in moments)
         else:  # what must be in, and is not relevant, predicts but is not to be predicted
             weighted = [t * (kept / kept.sum())[:, None] for kept, t in zip(rows, scores, strict=True)]
             moments = self.products(weighted)
-        return [
-            Part(
+        for i, (kept, own_axes, own_moments) in enumerate(zip(rows, axes, moments, strict=True)):
+            yield Part(
                 n_rows=int(kept.sum()),
                 columns=RowColumns(kept, scores[i]),
-                axes=self.targets.axes(axes[i]),
-                moments=moments[i],
+                axes=self.targets.axes(own_axes),
+                moments=own_moments,
                 variances=variances[i],
                 units=self.targets.units,
                 trace_of_square=float(traces[i, 1]),
                 shrinkage=self._shrinkage(kept, *traces[i].tolist()),
             )
-            for i, kept in enumerate(rows)
-        ]
 
 
 class FromOuterGram(ByRows):
@@ -239,8 +237,8 @@ class FromOuterGram(ByRows):
         """Scores and squares of all rows, which the outer product holds already."""
         return self.whole[1] * np.sqrt(self.whole[0]), self.outer.diagonal()
 
-    def parts(self, fold: IntArray | None) -> list[Part]:
-        """Return the parts, with one product with the data for the axes of all."""
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield the parts, with one product with the data for the axes of all."""
         rows, n, d = self._rows(fold), self.matrix.n_samples, self.n_components
         vectors, values, traces = np.zeros((len(rows), d, n)), np.ones((len(rows), d)), np.zeros((len(rows), 2))
         for i, kept in enumerate(rows):
@@ -255,9 +253,9 @@ class FromOuterGram(ByRows):
         heights, roots = rows.sum(axis=1), np.sqrt(values)
         return self._parts(
             fold,
-            axes=[own / root[:, None] for own, root in zip(products, roots, strict=True)],
+            axes=(own / root[:, None] for own, root in zip(products, roots, strict=True)),
             scores=[own / root for own, root in zip(scores, roots, strict=True)],
-            moments=[own * weight[:, None] for own, weight in zip(products, roots / heights[:, None], strict=True)],
+            moments=(own * weight[:, None] for own, weight in zip(products, roots / heights[:, None], strict=True)),
             traces=traces / np.column_stack([heights, heights**2]),
         )
 
@@ -277,8 +275,8 @@ class Iterated(ByRows):
         both = scores_and_squares(self.matrix, self.start)
         return both[:, :-1], both[:, -1]
 
-    def parts(self, fold: IntArray | None) -> list[Part]:
-        """Return the parts, after the same rounds of iteration for all."""
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield the parts, after the same rounds of iteration for all."""
         matrix, rows, d = self.matrix, self._rows(fold), self.n_components
         n, p = matrix.n_samples, matrix.n_features
         weights = rows.T / rows.sum(axis=1)
