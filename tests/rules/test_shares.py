@@ -61,7 +61,9 @@ def test_predicted_shares_are_those_of_regressions_without_the_fold(data):
         for i, k in enumerate(chosen):
             slope = train[:, k] @ train / (train[:, k] @ train[:, k])
             singly[i] += np.sum((test - np.outer(test[:, k], slope)) ** 2, axis=0)
-    expected = 1 - np.minimum(jointly, singly.min(axis=0)) / np.sum(Z**2, axis=0)
+    stands = np.argmax(np.abs(Z[:, chosen].T @ Z), axis=0)
+    stands[chosen] = np.arange(4)
+    expected = 1 - np.minimum(jointly, singly[stands, np.arange(25)]) / np.sum(Z**2, axis=0)
     found = describe_core(as_matrix(X), chosen, all_scores(Z, 3), fold)
     np.testing.assert_allclose(found.predicted, expected, atol=1e-10)
     np.testing.assert_allclose(found.predicted[chosen], 1.0)

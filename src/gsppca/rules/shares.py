@@ -33,7 +33,7 @@ class CoreDescription:
         Their indices, as given.
     predicted : ndarray of shape (n_features,)
         Cross-validated share of each variable that the chosen ones predict: by all of them under a shrunken
-        covariance, or by the best single one, whichever is more. 1 for the chosen ones and for their copies.
+        covariance, or by the one that stands for it, whichever is more. 1 for the chosen ones and for their copies.
     represented_by : ndarray of shape (n_features,)
         The chosen variable of the largest absolute correlation with each variable; a chosen one stands for itself.
     correlation : ndarray of shape (n_features,)
@@ -179,8 +179,8 @@ def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> C
     by, correlation, predicted = np.empty(p, dtype=np.intp), np.empty(p), np.empty(p)
     variables, components = _Regressions(moments), _Components(moments, units)
     for part, products in moments.blocks:
-        by[part], correlation[part] = _representing(products.sum(axis=0), moments.chosen, part.start)
-        predicted[part] = variables.shares(part, products)
+        place, correlation[part] = _representing(products.sum(axis=0), moments.chosen, part.start)
+        by[part], predicted[part] = moments.chosen[place], variables.shares(part, products, place)
         components.add(part, products)
     weights = moments.score_squares
     return CoreDescription(
@@ -195,7 +195,7 @@ def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> C
 
 
 class _Regressions:
-    """Predictions of each variable by the chosen ones, jointly or singly, without each fold; see `CoreDescription`."""
+    """Predictions of each variable by the chosen ones, jointly or by one, without each fold; see `CoreDescription`."""
 
     def __init__(self, moments: FoldMoments):
         self.moments = moments
@@ -203,24 +203,24 @@ class _Regressions:
         for number, test in enumerate(moments.own):
             train, n = moments.own.sum(axis=0) - test, int(moments.counts.sum() - moments.counts[number])
             shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
-            weight, single = (1 - shrinkage) / n, train.diagonal()[:, None]
+            weight, single = (1 - shrinkage) / n, train.diagonal()
             # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast
             # as a solution, and there are as many of them as variables.
             self.inverses.append(weight * np.linalg.inv(weight * train + shrinkage * np.eye(len(train))))
             self.singles.append(1 / np.where(single > 0, single, np.inf))
 
-    def shares(self, part: slice, products: FloatArray) -> FloatArray:
-        """Return the cross-validated shares of some variables."""
+    def shares(self, part: slice, products: FloatArray, place: IntArray) -> FloatArray:
+        """Return the cross-validated shares of some variables, given which chosen one stands for each."""
         total, squares = products.sum(axis=0), self.moments.squares[part]
-        jointly, singly = np.zeros(total.shape[1]), np.zeros_like(total)
+        jointly, singly = np.zeros((2, total.shape[1]))
+        stands = (place, np.arange(len(place)))
         for test, own, inverse, single in zip(products, self.moments.own, self.inverses, self.singles, strict=True):
             train = total - test
             coefficients = inverse @ train
             jointly += np.einsum("mp,mp->p", coefficients, own @ coefficients - 2 * test)
-            slopes = train * single
-            singly += slopes * (slopes * own.diagonal()[:, None] - 2 * test)
-        errors = np.minimum(jointly, singly.min(axis=0))
-        return -errors / np.where(squares > 0, squares, np.inf)
+            slopes = train[stands] * single[place]
+            singly += slopes * (slopes * own.diagonal()[place] - 2 * test[stands])
+        return -np.minimum(jointly, singly) / np.where(squares > 0, squares, np.inf)
 
 
 class _Components:
@@ -298,7 +298,8 @@ def represents(matrix: Matrix, chosen: IntArray, n_best: int) -> tuple[IntArray,
     deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
     standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
     products = standard.transposed_product(column_values(standard, chosen)) / matrix.n_samples
-    by, correlation = _representing(products, chosen)
+    place, correlation = _representing(products, chosen)
+    by = chosen[place]
     return represented_lists(by, np.clip(correlation, -1.0, 1.0), chosen, n_best)
 
 
@@ -318,8 +319,8 @@ def represented_lists(
 
 
 def _representing(products: FloatArray, chosen: IntArray, start: int = 0) -> tuple[IntArray, FloatArray]:
-    """The chosen variable of the largest product with each of some variables, from `start` on, and that product."""
+    """Which chosen variable has the largest product with each of some variables, from `start` on, and that product."""
     best = np.argmax(np.abs(products), axis=0)
     inside = (chosen >= start) & (chosen < start + products.shape[1])
     best[chosen[inside] - start] = np.flatnonzero(inside)
-    return chosen[best], products[best, np.arange(products.shape[1])]
+    return best, products[best, np.arange(products.shape[1])]
