@@ -16,6 +16,7 @@ _EXAMPLES = """
 """
 
 app = App(
+    help_format="markdown",
     name="experiment",
     help="Rerun the tables and figures of the paper, with your own methods and data beside them.",
     help_epilogue=f"Examples:\n{_EXAMPLES}",
