@@ -34,7 +34,7 @@ def run(tmp_path, monkeypatch):
     return run_script
 
 
-LONG = ("plot_cells", "plot_genes", "plot_spectra")  # several seconds each
+LONG = ("plot_cells", "plot_genes", "plot_guide", "plot_spectra")  # several seconds each
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,7 @@ def literal(X, order, size, d, log_alpha, variance, inactive_variance):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("d", [1, 5, 30])
-@pytest.mark.parametrize("share", [1e-3, 1.0])
+@pytest.mark.parametrize(("d", "share"), [(1, 1e-3), (5, 1.0), (30, 1e-3), (30, 1.0)])
 def test_every_size_has_the_literal_evidence_at_the_best_rate(law, d, share):
     """Sums over nodes are sums over rows, and no rate on a grid of three decades is better."""
     X = rows_of(law)

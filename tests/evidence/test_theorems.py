@@ -35,7 +35,14 @@ def log_mixture(r, q, d, alpha, variance):
     return np.log(integrate.quad(integrand, 0, 200, limit=500, points=[0.1, 1, 5, 20], epsabs=0, epsrel=1e-10)[0])
 
 
-@pytest.mark.parametrize(("q", "d", "variance"), [(3, 2, 0.5), (5, 1, 0.3), (2, 4, 1.0)])
+@pytest.mark.parametrize(
+    ("q", "d", "variance"),
+    [
+        (3, 2, 0.5),
+        pytest.param(5, 1, 0.3, marks=pytest.mark.nightly),
+        pytest.param(2, 4, 1.0, marks=pytest.mark.nightly),
+    ],
+)
 def test_the_integral_of_theorem_1_is_the_scale_mixture(q, d, variance):
     for r in (0.4, 1.7, 3.0):
         exact = log_mixture(r, q, d, 0.9, variance)

@@ -23,7 +23,7 @@ def real_data(monkeypatch):
 
 
 # Their quick plans fit as often as others in full; what is special to them has tests of its own in this folder.
-LONG = ("pathways", "selection-quality", "real-data", "model-selection-laplacian")
+LONG = ("pathways", "selection-quality", "real-data", "model-selection-gaussian", "model-selection-laplacian")
 
 
 @pytest.mark.parametrize(

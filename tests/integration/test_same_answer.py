@@ -162,10 +162,10 @@ def test_real_tables_with_ten_components(name):
     check(X, all_at_once(X), n_components=10)
 
 
-@pytest.mark.parametrize("d", [5, pytest.param("auto", marks=pytest.mark.nightly)])
-def test_rare_words_of_a_real_table(d):
+@pytest.mark.parametrize(("d", "every"), [(5, 3), pytest.param("auto", 1, marks=pytest.mark.nightly)])
+def test_rare_words_of_a_real_table(d, every):
     """Many words occur equally often, in other texts; some always together."""
-    X = sparse.csr_array(real_table("BASEHOCK"))
+    X = sparse.csr_array(real_table("BASEHOCK")[::every])
     rng = np.random.default_rng(0)
     rows, columns = (rng.permutation(length) for length in X.shape)
     check(X, {"permuted": (X[rows][:, columns], columns)}, n_components=d)
