@@ -14,6 +14,8 @@ CHECKED := tests/test_estimator.py tests/baselines/test_interface.py
 REQUIRE ?= extras
 REQUIRED = $(addprefix --require=,$(REQUIRE))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Compiled modules are kept, whatever the shell says: tests start many interpreters.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help demo quick test lint spell types unit cluster kills nightly browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-LIMIT = 0.5
+LIMIT = 0.4
 LIST = Path(__file__).with_name("slow.txt")
 
 
