@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import needs
-from tests.tiers import slow_tests
+from tests.tiers import nightly_cases, slow_tests
 
 AUTHORS = Path(__file__).parent / "reference" / "authors"
 
@@ -28,10 +28,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    slow = slow_tests()
+    slow, nightly = slow_tests(), nightly_cases()
     for item in items:
-        if item.nodeid.split("[")[0] in slow:
+        test, bracket, case = item.nodeid.partition("[")
+        if test in slow:
             item.add_marker(pytest.mark.slow)
+        if any(test == name and part in bracket + case for name, part in nightly):
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture(params=["intro", "one_axis", "tall", "wide"])

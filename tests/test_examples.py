@@ -34,13 +34,7 @@ def run(tmp_path, monkeypatch):
     return run_script
 
 
-LONG = ("plot_cells", "plot_genes", "plot_guide", "plot_spectra")  # several seconds each
-
-
-@pytest.mark.parametrize(
-    "script",
-    [pytest.param(path, marks=pytest.mark.nightly if path.stem in LONG else (), id=path.stem) for path in EXAMPLES],
-)
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # those of scanpy and its packages are not ours
 def test_examples_make_what_the_site_shows(script, run, tmp_path):
     run(script)

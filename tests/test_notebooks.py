@@ -40,10 +40,7 @@ def test_every_notebook_is_here():
 
 
 @pytest.mark.filterwarnings("default")  # those of Jupyter's packages are not ours
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=() if path.stem == "panel" else pytest.mark.nightly, id=path.stem) for path in NOTEBOOKS],
-)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(path, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))

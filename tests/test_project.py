@@ -14,7 +14,7 @@ import pytest
 
 import gsppca
 from tests.needs import optional
-from tests.tiers import slow_tests
+from tests.tiers import nightly_cases, slow_tests
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -190,9 +190,9 @@ def test_the_architecture_page_is_up_to_date():
     assert result.returncode == 0, result.stderr
 
 
-def test_slow_tests_exist():
-    """A name that is gone stands for a test that was renamed and is not slow any more."""
-    for name in sorted(slow_tests()):
+def test_listed_tests_exist():
+    """A name that is gone stands for a test that was renamed, and is in its tier no more."""
+    for name in sorted(slow_tests() | {name for name, _ in nightly_cases()}):
         file, _, function = name.partition("::")
         tree = ast.parse((ROOT / file).read_text())
         assert function in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, name

@@ -13,11 +13,18 @@ from pathlib import Path
 
 LIMIT = 0.4
 LIST = Path(__file__).with_name("slow.txt")
+NIGHTLY = Path(__file__).with_name("nightly.txt")
 
 
 def slow_tests() -> set[str]:
     """Names of the form tests/data/test_matrix.py::test_grams."""
     return {line.split()[0] for line in LIST.read_text().splitlines() if line and not line.startswith("#")}
+
+
+def nightly_cases() -> list[tuple[str, str]]:
+    """Names of tests that have cases for the night, and part of the names of these; nothing for all cases."""
+    lines = [line.split(maxsplit=2) for line in NIGHTLY.read_text().splitlines() if not line.startswith("#")]
+    return [(test, "" if part == "-" else part) for test, part, _ in lines]
 
 
 def seconds_of_functions(report: Path) -> Counter[str]:

@@ -22,13 +22,7 @@ def real_data(monkeypatch):
         monkeypatch.setenv("GSPPCA_DATA", str(SHARED))
 
 
-# Their quick plans fit as often as others in full; what is special to them has tests of its own in this folder.
-LONG = ("pathways", "selection-quality", "real-data", "model-selection-gaussian", "model-selection-laplacian")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LONG else ()) for name in experiment_names()]
-)
+@pytest.mark.parametrize("name", experiment_names())
 def test_quick(name, tmp_path, request):
     experiment = get_experiment(name)
     assert experiment.name == name
