@@ -20,7 +20,7 @@ from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS, column_values, fold_products, products_by_fold
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
 
-BLOCK = 2048  # features whose predictions are judged at a time
+BLOCK = 512  # features whose predictions are judged at a time
 
 
 @dataclass(frozen=True)
