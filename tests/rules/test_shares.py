@@ -16,6 +16,7 @@ from gsppca.data.folds import (
     products_by_fold,
     scores_and_squares,
 )
+from gsppca.rules import shares
 from gsppca.rules.shares import FoldMoments, describe_core, describe_moments, represents
 from gsppca.rules.shrinkage import ledoit_wolf
 from tests.needs import optional
@@ -102,6 +103,18 @@ def test_the_components_of_all_variables_are_their_own(data):
     found = describe_core(as_matrix(X), np.arange(25), scores, fold)
     assert found.components_share > 0.9
     assert 0.5 < found.variance_share < 1
+
+
+def test_features_may_be_described_a_few_at_a_time(data, monkeypatch):
+    X, fold, chosen = data
+    scores = all_scores(standard(X), 3)
+    wanted = describe_core(as_matrix(X), chosen, scores, fold, standardise=False)
+    monkeypatch.setattr(shares, "BLOCK", 7)
+    found = describe_core(as_matrix(X), chosen, scores, fold, standardise=False)
+    np.testing.assert_array_equal(found.represented_by, wanted.represented_by)
+    np.testing.assert_array_equal(found.represented_by[chosen], chosen)
+    for name in ("predicted", "correlation", "variance_share", "component_shares"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-12, err_msg=name)
 
 
 def test_a_variable_is_represented_by_its_nearest(data):
