@@ -6,7 +6,7 @@ predicted on rows left out reaches a target, and the distances between rows are 
 regression are found anew without each fold.
 
 The selections on all rows and without each fold go together, in rounds: one fetch of columns and one product with the
-data serve all of them. 128 variables take eight rounds, and some more where choices by agreement end a batch, of two
+data serve all of them. 128 variables take nine rounds, and some more where choices by agreement end a batch, of two
 passes each over data on disk. With few columns, they need no more of the data than one Gram matrix for each fold
 (`training.FromGrams`): there are four passes in all, whatever is chosen, and with many rows two (`fold_grams`).
 """

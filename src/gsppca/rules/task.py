@@ -98,19 +98,18 @@ class Task:
         """Choose a batch of variables in each selection that is not at its end."""
         forwards = [forward for forward in forwards if len(forward.order) < self.most]
         self.catch_up(forwards)
-        counts = [self._count(forward) for forward in forwards]
-        own = [self.first if count is None else None for count in counts]
-        asked = [(forward, count) for forward, count in zip(forwards, counts, strict=True) if count is not None]
-        found = iter(candidates([forward for forward, _ in asked], [count for _, count in asked]))
-        pools = [next(found) if pool is None else pool for pool in own]
-        wanted = np.unique(np.concatenate(pools))
+        if len(self.first) and not forwards[0].order:  # what is to be included enters first, everywhere
+            own: list[tuple[IntArray, int | None]] = [(self.first, None)] * len(forwards)
+        else:
+            counts = [self._count(forward) for forward in forwards]
+            own = list(zip(candidates(forwards, counts), counts, strict=True))
+        wanted = np.unique(np.concatenate([variables for variables, _ in own]))
         columns = self.decomposition.columns(wanted)
-        choose(
-            [
-                Pool(forward, pool, columns[:, np.searchsorted(wanted, pool)], count)
-                for forward, pool, count in zip(forwards, pools, counts, strict=True)
-            ]
-        )
+        pools = [
+            Pool(forward, variables, columns[:, np.searchsorted(wanted, variables)], count)
+            for forward, (variables, count) in zip(forwards, own, strict=True)
+        ]
+        choose(pools)
 
     def catch_up(self, forwards: list[Forward]) -> None:
         """Update all variables for the last choices of each selection: what comes after the last batch is not asked."""
@@ -120,11 +119,9 @@ class Task:
             for (forward, _), products in zip(waiting, self.decomposition.products(inside), strict=True):
                 forward.absorb(products)
 
-    def _count(self, forward: Forward) -> int | None:
-        """How many variables a selection chooses next; None for all that are to be included."""
+    def _count(self, forward: Forward) -> int:
+        """How many variables a selection chooses next."""
         done = len(forward.order)
-        if done < len(self.first):
-            return None
         if np.count_nonzero(forward.allowed) <= EXACT:  # all are candidates: nothing is lost
             return self.most - done
         on_all_rows = forward.n_rows == self.everything.n_samples
