@@ -110,7 +110,7 @@ report.makeCharts = () => {
       { x: sizes, y: promised, mode: "lines", name: "fitted to all rows", line: { color: "#B0B5BC", width: 1.5, dash: "dot" }, hoverinfo: "skip" },
       { x: sizes, y: values, mode: sizes.length <= 60 ? "lines+markers" : "lines", name: "on rows left out",
         line: { color: SELECTED, width: 2 }, marker: { size: 5 }, hoverinfo: "text", text },
-      { x: core, y: core.map(shareAt), mode: "markers+text", name: "core", text: core.map((size) => `core: ${integer(size)}`), textposition: "bottom center",
+      { x: core, y: core.map(shareAt), mode: "markers+text", name: "core", text: core.map((size) => `core: ${integer(size)}`), textposition: core[0] < 0.7 * last ? "bottom right" : "bottom left",
         hoverinfo: "skip", marker: { color: "#fff", size: 12, line: { color: SELECTED, width: 3 } } },
       dot(),
     ], layout({ hovermode: "x", xaxis: axis("number of variables", { range: [0.5, last * 1.08], tickformat: ",d" }),
