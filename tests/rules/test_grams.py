@@ -12,8 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from gsppca.data import as_matrix
 from gsppca.data.folds import fold_grams
 from gsppca.rules import task
-from gsppca.rules.columns import GramColumns, RowColumns
 from gsppca.rules.core import core_order, find_core
+from gsppca.rules.pool_products import GramProducts, RowProducts
 from gsppca.rules.training import FromGrams, FromOuterGram
 from tests.needs import optional
 from tests.rules.test_core import factor_data, sparse_truth
@@ -85,22 +85,24 @@ def test_orders_without_folds_agree(monkeypatch):
     np.testing.assert_allclose(orders[0].promised, orders[1].promised, atol=1e-12)
 
 
-def test_products_of_vectors_are_sums_over_rows():
+def test_products_of_a_pool_are_sums_over_rows():
     rng = np.random.default_rng(0)
-    Z = X[:, :20] - X[:, :20].mean(axis=0)
-    rows = rng.random(400) < 0.7
-    grams = fold_grams(as_matrix(Z), rows.astype(np.intp))
-    axes, vectors, slopes = rng.standard_normal((2, 20)), rng.standard_normal((20, 3)), rng.standard_normal((2, 3))
-    by_grams = GramColumns(grams.sum(axis=0), grams[:1], axes)
-    by_rows = RowColumns(rows, Z @ axes.T)
-    np.testing.assert_allclose(by_grams.errors, np.sum((Z @ axes.T)[~rows] ** 2, axis=0))
-    np.testing.assert_allclose(by_grams.errors, by_rows.errors)
-    products = Z[rows].T @ Z[rows] @ vectors
-    np.testing.assert_allclose(by_grams.inside(vectors), products)
-    np.testing.assert_allclose(Z.T @ by_rows.inside(Z @ vectors), products)
-    left = Z[~rows] @ (axes.T - vectors @ slopes.T)
-    for way, given in ((by_grams, vectors), (by_rows, Z @ vectors)):
-        np.testing.assert_allclose(way.predict(given, slopes)[-1], np.sum(left**2, axis=0))
+    Z, fold, scores = X[:, :20] - X[:, :20].mean(axis=0), rng.integers(0, 3, 400), rng.standard_normal((400, 2))
+    folds = [fold == number for number in range(3)]
+    grams, squares = fold_grams(as_matrix(Z), fold), [np.sum(scores[own] ** 2, axis=0) for own in folds]
+    by_grams = GramProducts(grams, np.array([Z[own].T @ scores[own] for own in folds]), np.array(squares))
+    places, some = np.array([3, 0, 19, 3]), np.array([7, 2])
+    for way in (by_grams, RowProducts(Z, fold, scores)):
+        np.testing.assert_allclose(way.score_squares, squares)
+        for which in (slice(0, 4), slice(0, 1), slice(1, 4)):
+            inside = [np.ones(400, dtype=bool), *(~own for own in folds)][which]
+            expected = [Z[own][:, k] @ Z[own] for own, k in zip(inside, places[which], strict=True)]
+            np.testing.assert_allclose(way.of_one(which, places[which]), expected)
+        for number, own in enumerate(folds):
+            np.testing.assert_allclose(way.of_some(number + 1, some), Z[~own][:, some].T @ Z[~own])
+            gram, with_scores = way.left_out(number, some)
+            np.testing.assert_allclose(gram, Z[own][:, some].T @ Z[own][:, some])
+            np.testing.assert_allclose(with_scores, Z[own][:, some].T @ scores[own])
 
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])

@@ -29,6 +29,8 @@ class Agreement:
     ----------
     part : Part
         Axes and moments of some of the rows.
+    components : ndarray of shape (n_components, n_components)
+        Second moments of the scores, ``W S W'``.
 
     Attributes
     ----------
@@ -38,49 +40,28 @@ class Agreement:
         The value that is enough.
     """
 
-    def __init__(self, part: Part):
-        self.units = part.units
-        self.moments = part.moments if (part.units == 1).all() else part.moments * part.units
-        self.shared = np.einsum("kp,kp->p", self.moments, self.moments)
-        self.own = (part.variances * part.units**2) ** 2
-        components = part.moments @ part.axes.T
-        self.norm = float(np.linalg.norm(components))
+    def __init__(self, part: Part, components: FloatArray):
+        self.part, self.norm = part, float(np.linalg.norm(components))
         self.wanted = KEPT * self.norm / math.sqrt(part.trace_of_square) if part.trace_of_square > 0 else 0.0
-        self.inverse = np.linalg.pinv((components + components.T) / 2, hermitian=True)
         self.shared_sum = self.square_sum = 0.0
         self.value = 0.0
-        self.chosen: list[int] = []
 
-    def likely(self) -> FloatArray:
-        """Return about what the value would be with each column added, as if the components were all they share."""
-        chosen = self.inverse @ self.moments[:, self.chosen]
-        links = np.einsum("kp,kp->p", self.moments, (chosen @ chosen.T) @ self.moments)
-        return self.after(self.shared, links, self.own)
-
-    def links(self, pool: IntArray, chosen: FloatArray, between: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the exact links of a pool of columns with those chosen, and with each other.
-
-        Parameters
-        ----------
-        pool : ndarray of shape (n_pool,)
-            Places of the columns.
-        chosen : ndarray of shape (n_chosen, n_pool)
-            Second moments of the chosen columns with them.
-        between : ndarray of shape (n_pool, n_pool)
-            Their own.
-        """
-        units = self.units[pool]
-        with_chosen = np.square(chosen * self.units[self.chosen][:, None] * units).sum(axis=0)
-        return with_chosen, np.square(between * units * units[:, None])
+    def shared_and_own(self, some: slice | IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return what some columns add to the first sum, and to the second by themselves."""
+        units = self.part.units[some]
+        moments = self.part.moments(some)
+        return np.einsum("kp,kp->p", moments, moments) * units**2, (self.part.variances[some] * units**2) ** 2
 
     def after(self, shared: FloatArray, links: FloatArray, own: FloatArray) -> FloatArray:
-        """Return the value with each column of a pool added: their entries of `shared` and `own`, and their links."""
+        """Return the value with each of some columns added.
+
+        `links` are the sums of the squared second moments of each with those chosen.
+        """
         squares = np.maximum(self.square_sum + 2 * links + own, np.finfo(float).tiny)
         return (self.shared_sum + shared) / (np.sqrt(squares) * self.norm)
 
-    def add(self, column: int, link: float) -> None:
-        """Add a column, given its link with those chosen before."""
-        self.shared_sum += float(self.shared[column])
-        self.square_sum += float(self.own[column]) + 2 * link
-        self.chosen.append(column)
+    def add(self, shared: float, link: float, own: float) -> None:
+        """Add a column."""
+        self.shared_sum += shared
+        self.square_sum += own + 2 * link
         self.value = self.shared_sum / (math.sqrt(self.square_sum) * self.norm) if self.square_sum > 0 else 0.0

@@ -22,12 +22,12 @@ from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.rules.deal import deal_rows
-from gsppca.rules.forward import Forward
 from gsppca.rules.shares import CoreDescription
 from gsppca.rules.task import MOST_STEPS, N_FOLDS, Task
 from gsppca.rules.ties import largest_first
 
 SHARE = 0.9
+BATCH = 16  # variables chosen before the share is looked at
 NEARLY = 0.01  # of share: what is given up for a smaller core, when the target is out of reach
 NONE: IntArray = np.empty(0, dtype=np.intp)
 
@@ -138,8 +138,7 @@ def core_order(
     """
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
     (forward,) = task.selections(None)
-    while len(forward.order) < min(n_steps, task.most):
-        task.advance([forward])
+    task.advance([forward], slice(0, 1), min(n_steps, task.most))
     order = task.places[np.array(forward.order[:n_steps], dtype=np.intp)]
     return CoreOrder(order, np.array(forward.explained[:n_steps]) / forward.total)
 
@@ -225,26 +224,26 @@ class _Choice(NamedTuple):
 
 def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
     """Run the forward selections until the share is reached without the folds."""
-    everything, *without = task.selections(fold)
+    forwards = task.selections(fold)
+    everything, all_rows, without = forwards[0], slice(0, 1), slice(1, len(forwards))
     found, least = -1, min(max(len(task.first), task.n_components), task.most)
-    while found < 0 and min(len(forward.order) for forward in without) < task.most:
-        task.advance([everything, *without])
-        found = _first_at(_pooled(without)[0], share, least)
-    while len(everything.order) < task.most:
-        task.advance([everything])
+    while found < 0 and len(everything.order) < task.most:
+        task.advance(forwards, slice(0, len(forwards)), BATCH)
+        weighted, equal = _pooled(task)
+        found = _first_at(weighted, share, least)
+    task.advance(forwards, all_rows, task.most)
     reached = found >= 0
-    if reached and share >= SHARE:  # and then as many as keep the distances between rows
-        found = max(found, everything.settled or 0)
-        while min(len(forward.order) for forward in without) < found:
-            task.advance(without)
-    weighted, equal = _pooled(without)
+    if reached and share >= SHARE and (everything.settled or 0) > found:  # as many as keep the distances between rows
+        found = everything.settled or 0
+        task.advance(forwards, without, found - len(forwards[1].order))
+        weighted, equal = _pooled(task)
     if not reached:
         found = _first_at(weighted, weighted.max() - NEARLY, least)
-    task.catch_up([everything])
-    by = np.where(everything.allowed, everything.relevance, -np.inf) if everything.exhausted else everything.gains
-    rest = largest_first(np.vstack([by, everything.ties]))[: int(everything.allowed.sum())]
+    (outlook,) = task.outlooks([everything])
+    by = np.where(everything.allowed, everything.relevance if everything.exhausted else outlook.gains, -np.inf)
+    rest = largest_first(np.vstack([by, task.ties]))[: int(everything.allowed.sum())]
     copies = np.flatnonzero(everything.copies)
-    copies = copies[largest_first(everything.ties[:, copies])]
+    copies = copies[largest_first(task.ties[:, copies])]
     rest = np.concatenate([everything.order, rest, copies])
     promised = np.array(everything.explained[: len(weighted)]) / everything.total
     path = SharePath(np.arange(1, len(weighted) + 1), weighted, equal, promised)
@@ -257,8 +256,8 @@ def _first_at(shares: FloatArray, target: float, least: int) -> int:
     return int(enough[0]) + least if len(enough) else -1
 
 
-def _pooled(without: list[Forward]) -> tuple[FloatArray, FloatArray]:
+def _pooled(task: Task) -> tuple[FloatArray, FloatArray]:
     """Cross-validated shares, weighted and equal, of the first 1, 2, ... variables."""
-    n_sizes = min(len(forward.errors) for forward in without)
-    errors = np.sum([forward.errors[:n_sizes] for forward in without], axis=0)
+    assert task.pool is not None
+    errors = np.sum([task.pool.errors(number) for number in range(len(task.pool.forwards) - 1)], axis=0)
     return 1 - errors[1:].sum(axis=1) / errors[0].sum(), 1 - np.mean(errors[1:] / errors[0], axis=1)

@@ -44,26 +44,27 @@ class FromFoldGrams(FromGrams):
         Decomposition.__init__(self, targets, n_components)
         self.everything, self.places = everything, places
         self.counts: IntArray = np.empty(0, dtype=np.intp)
-        self.with_all: FloatArray = np.empty((0, 0, 0))
+        self.sums: FloatArray = np.empty((0, 0, 0))
         self.fourths: FloatArray = np.empty(0)
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
-        """Yield the parts, in the one pass over the data."""
+        """Return the parts, in the one pass over the data."""
         folds = np.zeros(self.matrix.n_samples, dtype=np.int8) if fold is None else fold.astype(np.int8)
         weights = np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
         sums = fold_products(self.everything, self.places, folds, weights=weights)
-        self.counts, self.with_all, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
-        total, fourths = self._grams().sum(axis=0), float(self.fourths.sum())
+        self.counts, self.sums, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
+        whole = len(self.places) == self.sums.shape[2]
+        self.grams = self.sums if whole else self.sums[:, :, self.places]
+        total, n, fourths = self.grams.sum(axis=0), self.matrix.n_samples, float(self.fourths.sum())
         self.whole = known_pairs(self.targets.gram(total), self.n_components)
         self.n_components = self.whole[1].shape[1]
-        yield self._part(total, np.empty((0, *total.shape)), self.matrix.n_samples, fourths)
-        for number, gram in enumerate(self._grams() if fold is not None else ()):
-            n_rows = self.matrix.n_samples - int(self.counts[number])
-            yield self._part(total, gram[None], n_rows, fourths - self.fourths[number])
+        left_out = range(0 if fold is None else len(self.counts))
+        n_rows = [n, *(n - int(self.counts[i]) for i in left_out)]
+        return self._parts(total, n_rows, [fourths, *(fourths - self.fourths[i] for i in left_out)])
 
     def describe(self, matrix: Matrix, chosen: IntArray, fold: IntArray, standardise: bool) -> CoreDescription:
         """Describe what chosen variables say of all, by what `parts` has read."""
-        products = self.with_all[:, np.searchsorted(self.places, chosen)]
+        products = self.sums[:, np.searchsorted(self.places, chosen)]
         axes = self.targets.axes(self.whole[1].T)
         moments = FoldMoments(
             chosen=chosen,
@@ -78,14 +79,9 @@ class FromFoldGrams(FromGrams):
         deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
         return describe_moments(moments, None if standardise else deviations)
 
-    def _grams(self) -> FloatArray:
-        """Gram matrices of the variables in question, by fold."""
-        whole = len(self.places) == self.with_all.shape[2]
-        return self.with_all if whole else self.with_all[:, :, self.places]
-
     def _fourths(self, chosen: FloatArray) -> FloatArray:
         """Sums of squared squared lengths on the chosen variables, by fold, from their Gram matrices."""
-        relevant = [_gaussian(self.targets.gram(gram) / n) for gram, n in zip(self._grams(), self.counts, strict=True)]
+        relevant = [_gaussian(self.targets.gram(gram) / n) for gram, n in zip(self.grams, self.counts, strict=True)]
         own = [_gaussian(gram / n) for gram, n in zip(chosen, self.counts, strict=True)]
         return self.fourths * np.array(own) / np.array(relevant)
 

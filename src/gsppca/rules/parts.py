@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from gsppca._typing import BoolArray, FloatArray
+from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.rules.columns import Columns
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,13 @@ class Targets:
 
     def axes(self, axes: FloatArray) -> FloatArray:
         """Axes of the relevant variables as weights of all those in question, standardised."""
+        # A constant column has no weight: not even the rounding of an eigenvector, by which it could be chosen.
+        weights = np.where(self.standard.column_squares > 0, self.units, 0.0)
+        if self.relevant.all():
+            return axes if (weights == 1).all() else axes * weights
         wide = np.zeros((len(axes), len(self.relevant)))
         wide[:, self.relevant] = axes
-        # A constant column has no weight: not even the rounding of an eigenvector, by which it could be chosen.
-        return wide * np.where(self.standard.column_squares > 0, self.units, 0.0)
+        return wide * weights
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,11 @@ class Part:
     ----------
     n_rows : int
         How many rows these are.
-    columns : Columns
-        Products of columns over these rows, and over the others, whose scores are to be predicted.
     axes : ndarray of shape (n_components, n_features)
         Weights of the standardised variables in the scores; by falling variance of the scores.
-    moments : ndarray of shape (n_components, n_features)
-        Mean products of the scores with the standardised variables, over the rows of the part.
+    moments : callable
+        Of some variables, a slice or their places: mean products of the scores with them, standardised, over the rows
+        of the part, shape (n_components, n_some).
     variances : ndarray of shape (n_features,)
         Mean squares of the standardised variables, over the rows of the part.
     units : ndarray of shape (n_features,)
@@ -74,9 +76,8 @@ class Part:
     """
 
     n_rows: int
-    columns: Columns
     axes: FloatArray
-    moments: FloatArray
+    moments: Callable[[slice | IntArray], FloatArray]
     variances: FloatArray
     units: FloatArray
     trace_of_square: float

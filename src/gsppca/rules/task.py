@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
-from gsppca.rules.candidates import candidates
-from gsppca.rules.choices import Pool, choose
 from gsppca.rules.fold_grams import FromFoldGrams
-from gsppca.rules.forward import EXACT, Forward
+from gsppca.rules.forward import Forward, blocks
+from gsppca.rules.listing import Outlook, outlooks, pool_of
 from gsppca.rules.parts import Targets
-from gsppca.rules.shrinkage import LEAST_SHRINKAGE
+from gsppca.rules.pool import Pool
 from gsppca.rules.training import Decomposition, decompose
 
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
-BATCH = 16  # variables chosen at once, at most
-LATE, LATE_BATCH = 64, 64  # on all rows, after so many: the selections without a fold are mostly at their end by then
+COMPLETE = 1024  # variables that are all in the pool
+LOOK_AGAIN = 8  # choices after which a pool of some variables is made anew
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
@@ -70,6 +72,9 @@ class Task:
         self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
         self.relevance = None if relevance is None else relevance[used]
         self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
+        self.pool: Pool | None = None
+        self.next_look = self.most
+        self.ties: FloatArray = np.empty((0, len(self.places)))
 
     @property
     def n_components(self) -> int:
@@ -84,48 +89,40 @@ class Task:
 
     def selections(self, fold: IntArray | None) -> list[Forward]:
         """Begin a forward selection on all rows, and one without each fold."""
-        forwards: list[Forward] = []
-        for part in self.decomposition.parts(fold):
-            if not forwards:
-                # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
-                ties = np.einsum("kp,kp->p", part.moments, part.moments)[None]
-                ties = ties if self.relevance is None else np.vstack([ties, self.relevance])
-            shrinkage = max(LEAST_SHRINKAGE, part.shrinkage)
-            forwards.append(Forward(part, shrinkage, self.allowed, ties, self.sparse, self.relevance))
-        return forwards
+        parts = self.decomposition.parts(fold)
+        return [Forward(part, self.allowed, self.sparse, self.relevance) for part in parts]
 
-    def advance(self, forwards: list[Forward]) -> None:
-        """Choose a batch of variables in each selection that is not at its end."""
-        forwards = [forward for forward in forwards if len(forward.order) < self.most]
-        self.catch_up(forwards)
-        if len(self.first) and not forwards[0].order:  # what is to be included enters first, everywhere
-            own: list[tuple[IntArray, int | None]] = [(self.first, None)] * len(forwards)
-        else:
-            counts = [self._count(forward) for forward in forwards]
-            own = list(zip(candidates(forwards, counts), counts, strict=True))
-        wanted = np.unique(np.concatenate([variables for variables, _ in own]))
-        columns = self.decomposition.columns(wanted)
-        pools = [
-            Pool(forward, variables, columns[:, np.searchsorted(wanted, variables)], count)
-            for forward, (variables, count) in zip(forwards, own, strict=True)
-        ]
-        choose(pools)
+    def advance(self, forwards: list[Forward], which: slice, count: int) -> None:
+        """Choose some variables in some of the selections, those of a slice."""
+        end = min(len(forwards[which][0].order) + count, self.most)
+        while (done := len(forwards[which][0].order)) < end:
+            if self.pool is None or done == self.next_look or self.pool.is_spent(which):
+                self.pool = self._new_pool(forwards)
+                self.next_look = LOOK_AGAIN if done < LOOK_AGAIN and not self.pool.complete else self.most
+            self.pool.advance(which, min(end, self.next_look) - done)
 
-    def catch_up(self, forwards: list[Forward]) -> None:
-        """Update all variables for the last choices of each selection: what comes after the last batch is not asked."""
-        waiting = [(forward, forward.chosen) for forward in forwards if forward.chosen is not None]
-        if waiting:
-            inside = [forward.columns.inside(chosen) for forward, chosen in waiting]
-            for (forward, _), products in zip(waiting, self.decomposition.products(inside), strict=True):
-                forward.absorb(products)
+    def outlooks(self, forwards: Sequence[Forward], to_list: bool = False) -> list[Outlook]:
+        """Look at all variables for some selections: one, or all."""
+        with_all = partial(self.decomposition.with_all, by_fold=len(forwards) > 1)
+        return outlooks(forwards, self.pool, with_all, to_list)
 
-    def _count(self, forward: Forward) -> int:
-        """How many variables a selection chooses next."""
-        done = len(forward.order)
-        if np.count_nonzero(forward.allowed) <= EXACT:  # all are candidates: nothing is lost
-            return self.most - done
-        on_all_rows = forward.n_rows == self.everything.n_samples
-        return min(max(1, done), LATE_BATCH if on_all_rows and done >= LATE else BATCH, self.most - done)
+    def _new_pool(self, forwards: list[Forward]) -> Pool:
+        """Make a pool of all variables, or of what is worth it."""
+        p = len(self.places)
+        if self.pool is None:
+            # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
+            self.ties = np.concatenate([np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(p)])[
+                None
+            ]
+            self.ties = self.ties if self.relevance is None else np.vstack([self.ties, self.relevance])
+        variables: IntArray = np.arange(p)
+        if p > COMPLETE:
+            found = self.outlooks(forwards, to_list=True)
+            for forward in forwards:
+                if not forward.allowed.any():
+                    forward.allow_copies()
+            variables = np.union1d(pool_of(found, self.ties, self.most), self.first)
+        return Pool(forwards, variables, self.decomposition.among(variables), self.ties, self.first, self.most)
 
 
 def _standardised(matrix: Matrix) -> Matrix:

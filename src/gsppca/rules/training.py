@@ -16,17 +16,25 @@ them is enough: `fold_grams`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.data.folds import column_values, fold_grams, fold_squares, scores_and_squares
+from gsppca.data.folds import (
+    MANY_ROWS,
+    column_values,
+    fold_grams,
+    fold_products,
+    fold_squares,
+    products_by_fold,
+    scores_and_squares,
+)
 from gsppca.linalg.spectrum import leading_spectrum, top_pairs
-from gsppca.rules.columns import GramColumns, RowColumns
 from gsppca.rules.parts import Part, Targets
+from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
 from gsppca.rules.shares import CoreDescription, describe_core
 from gsppca.rules.shrinkage import ledoit_wolf
 
@@ -95,12 +103,15 @@ class Decomposition(ABC):
         """
 
     @abstractmethod
-    def columns(self, wanted: IntArray) -> FloatArray:
-        """Return some standardised columns as vectors of `Part.columns`, shape (length, n_wanted)."""
+    def among(self, variables: IntArray) -> PoolProducts:
+        """Products of some standardised columns, in one pass over the data; after `parts`."""
 
     @abstractmethod
-    def products(self, inside: list[FloatArray]) -> list[FloatArray]:
-        """Return the products of vectors with all standardised columns, from what `Columns.inside` returns of them."""
+    def with_all(self, chosen: IntArray, by_fold: bool = True) -> Callable[[slice], FloatArray]:
+        """Return a function of some features: products of chosen standardised columns with them; after `parts`.
+
+        Its values have the shape (n_folds, n_chosen, n_some); one sum over all rows, if not `by_fold`.
+        """
 
     def _rows(self, fold: IntArray | None) -> BoolArray:
         """Masks of the rows of all parts, shape (n_parts, n_samples)."""
@@ -114,6 +125,9 @@ class Decomposition(ABC):
 
 class FromGrams(Decomposition):
     """From ``Z'Z`` of the folds: parts are sums, and so are all products of columns."""
+
+    grams: FloatArray  # of the variables in question, by fold
+    fold_axes: list[FloatArray]  # of the parts without each fold
 
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
@@ -129,93 +143,114 @@ class FromGrams(Decomposition):
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
         """Yield the parts, from one Gram matrix for each fold."""
         total = self.standard.gram
-        grams = np.empty((0, *total.shape)) if fold is None else fold_grams(self.standard, fold)
-        for i, rows in enumerate(self._rows(fold)):
-            fourths = float(np.sum(self.row_squares[rows] ** 2))
-            yield self._part(total, grams[max(i - 1, 0) : i], int(rows.sum()), fourths)
+        self.grams = total[None] if fold is None else fold_grams(self.standard, fold)
+        fourths = [float(np.sum(self.row_squares[rows] ** 2)) for rows in self._rows(fold)]
+        return self._parts(total, [int(rows.sum()) for rows in self._rows(fold)], fourths)
 
-    def _part(self, total: FloatArray, left_out: FloatArray, n_rows: int, fourths: float) -> Part:
-        """Return a part from Gram matrices of all rows and of those left out, if any.
+    def _parts(self, total: FloatArray, n_rows: Sequence[int], fourths: Sequence[float]) -> Iterator[Part]:
+        """Yield the parts from their numbers of rows and the sums of the squared sums of squares of these."""
+        self.fold_axes = []
+        yield self._part(total, self.whole[1], n_rows[0], fourths[0])
+        for gram, height, own_fourths in zip(self.grams, n_rows[1:], fourths[1:], strict=bool(n_rows[1:])):
+            inside = total - gram
+            part = self._part(inside, known_pairs(self.targets.gram(inside), self.n_components)[1], height, own_fourths)
+            self.fold_axes.append(part.axes)
+            yield part
 
-        `fourths` is the sum of the squared sums of squares of its rows.
-        """
-        inside = total - left_out[0] if len(left_out) else total
+    def _part(self, inside: FloatArray, vectors: FloatArray, n_rows: int, fourths: float) -> Part:
         own = self.targets.gram(inside)
-        _, vectors = known_pairs(own, self.n_components) if len(left_out) else self.whole
         axes = np.zeros((self.n_components, len(self.targets.relevant)))
         axes[: vectors.shape[1]] = self.targets.axes(vectors.T)
         trace, trace_of_square = own.trace() / n_rows, float(np.vdot(own, own)) / n_rows**2
-        shrinkage = ledoit_wolf(trace, trace_of_square, fourths, n_rows, self.matrix.n_features)
+        moments = axes @ inside / n_rows
         return Part(
             n_rows=n_rows,
-            columns=GramColumns(total, left_out, axes),
             axes=axes,
-            moments=axes @ inside / n_rows,
+            moments=lambda some: moments[:, some],
             variances=inside.diagonal() / n_rows,
             units=self.targets.units,
             trace_of_square=trace_of_square,
-            shrinkage=shrinkage,
+            shrinkage=ledoit_wolf(trace, trace_of_square, fourths, n_rows, self.matrix.n_features),
         )
 
-    def columns(self, wanted: IntArray) -> FloatArray:
-        """Return columns by their coefficients: ones."""
-        units = np.zeros((self.standard.n_features, len(wanted)))
-        units[wanted, np.arange(len(wanted))] = 1.0
-        return units
+    def among(self, variables: IntArray) -> PoolProducts:
+        """Products that the Gram matrices hold already."""
+        everything = len(variables) == len(self.targets.relevant)
+        rows = self.grams if everything else self.grams[:, variables]
+        scores = list(zip(self.grams, self.fold_axes, strict=bool(self.fold_axes)))
+        return GramProducts(
+            grams=rows if everything else rows[:, :, variables],
+            with_scores=np.array([own @ axes.T for own, axes in zip(rows, self.fold_axes, strict=False)]),
+            score_squares=np.array([np.einsum("kp,kp->k", axes @ gram, axes) for gram, axes in scores]),
+        )
 
-    def products(self, inside: list[FloatArray]) -> list[FloatArray]:
-        """Return the products, which Gram matrices hold already."""
-        return [own.T for own in inside]
+    def with_all(self, chosen: IntArray, by_fold: bool = True) -> Callable[[slice], FloatArray]:
+        """Products that the Gram matrices hold already."""
+        if by_fold:
+            return lambda some: self.grams[:, chosen, some]
+        return lambda some: self.grams[:, chosen, some].sum(axis=0)[None]
 
 
 class ByRows(Decomposition):
-    """Columns are held by their values on all rows; those for all parts are read together."""
+    """Columns are held by their values on all rows."""
 
-    def columns(self, wanted: IntArray) -> FloatArray:
-        """Return columns by their values, in one pass over the data."""
-        return column_values(self.standard, wanted)
+    fold: IntArray
+    left_scores: FloatArray  # of every row, on the axes of the part without its fold
 
-    def products(self, inside: list[FloatArray]) -> list[FloatArray]:
-        """Return the products, in one pass over the data."""
-        edges = np.cumsum([own.shape[1] for own in inside])[:-1]
-        return np.split(self.standard.transposed_product(np.hstack(inside)), edges)
+    def among(self, variables: IntArray) -> PoolProducts:
+        """Products of columns and scores, in one pass over the data."""
+        if self.standard.n_samples <= MANY_ROWS:
+            return RowProducts(column_values(self.standard, variables), self.fold, self.left_scores)
+        kept = np.zeros(self.standard.n_features, dtype=bool)
+        kept[variables] = True
+        every = np.arange(len(variables))
+        sums = fold_products(self.standard.columns(kept), every, self.fold, self.left_scores)[:, :-1]
+        folds = self.fold == np.arange(len(sums))[:, None]
+        return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) : -1], folds @ self.left_scores**2)
+
+    def with_all(self, chosen: IntArray, by_fold: bool = True) -> Callable[[slice], FloatArray]:
+        """Products with the columns, one pass over the data for these and one for the products."""
+        fold = self.fold if by_fold else np.zeros_like(self.fold)
+        return products_by_fold(self.standard, column_values(self.standard, chosen), fold)
 
     def _parts(
         self,
         fold: IntArray | None,
-        axes: Iterable[FloatArray],
+        axes: Sequence[FloatArray],
         scores: Sequence[FloatArray],
-        moments: Iterable[FloatArray],
+        moments: Sequence[Callable[[slice | IntArray], FloatArray]],
         traces: FloatArray,
     ) -> Iterator[Part]:
-        """Yield the parts from what is known of each, in the units of the relevant variables.
+        """Yield the parts from what is known of each.
 
         Parameters
         ----------
         fold : ndarray of shape (n_samples,), optional
             The fold of every row.
-        axes, moments : iterable of ndarray of shape (n_components, n_relevant)
-            Axes, and mean products of the scores with the variables over the rows of the part.
+        axes : sequence of ndarray of shape (n_components, n_features)
+            Weights of the standardised variables.
         scores : sequence of ndarray of shape (n_samples, n_components)
             Of all rows, on the axes of each part.
+        moments : sequence of callable
+            As in `Part`; those of variables that are not relevant are found here.
         traces : ndarray of shape (n_parts, 2)
-            Of the second moments, and of their square.
+            Of the second moments of the relevant variables, in their units, and of their square.
         """
         rows = self._rows(fold)
+        self.fold = np.zeros(self.matrix.n_samples, dtype=np.intp) if fold is None else fold
+        self.left_scores = np.zeros_like(scores[0])
+        for kept, own in zip(rows[1:], scores[1:], strict=True):
+            self.left_scores[~kept] = own[~kept]
         variances = mean_squares(self.standard, rows, fold)
-        if self.targets.relevant.all():
-            units = self.targets.units
-            if not (units == 1).all():
-                moments = (own / np.where(units > 0, units, np.inf) for own in moments)
-        else:  # what must be in, and is not relevant, predicts but is not to be predicted
+        if not self.targets.relevant.all():  # what must be in, and is not relevant, predicts but is not to be predicted
             weighted = [t * (kept / kept.sum())[:, None] for kept, t in zip(rows, scores, strict=True)]
-            moments = self.products(weighted)
-        for i, (kept, own_axes, own_moments) in enumerate(zip(rows, axes, moments, strict=True)):
+            products = self.standard.transposed_product(np.hstack(weighted)).reshape(len(rows), -1, len(variances[0]))
+            moments = [partial(_some, own) for own in products]
+        for i, kept in enumerate(rows):
             yield Part(
                 n_rows=int(kept.sum()),
-                columns=RowColumns(kept, scores[i]),
-                axes=self.targets.axes(own_axes),
-                moments=own_moments,
+                axes=axes[i],
+                moments=moments[i],
                 variances=variances[i],
                 units=self.targets.units,
                 trace_of_square=float(traces[i, 1]),
@@ -248,14 +283,17 @@ class FromOuterGram(ByRows):
             vectors[i, : len(top), kept] = basis
             traces[i] = own.trace(), np.vdot(own, own)
         # u'Z for all parts in one product: the axes are u'Z / sqrt(values), and the scores Z Z'u / sqrt(values).
-        products = self.matrix.transposed_product(vectors.reshape(-1, n).T).reshape(len(rows), d, -1)
+        axes = self.matrix.transposed_product(vectors.reshape(-1, n).T).reshape(len(rows), d, -1)
         scores = np.split(self.outer @ vectors.reshape(-1, n).T, len(rows), axis=1)
         heights, roots = rows.sum(axis=1), np.sqrt(values)
+        axes /= roots[:, :, None]
+        # Axes are eigenvectors: their moments with the variables are their multiples, and take no memory.
+        wide, squares = [self.targets.axes(own) for own in axes], _inverse(self.targets.units) ** 2
         return self._parts(
             fold,
-            axes=(own / root[:, None] for own, root in zip(products, roots, strict=True)),
+            axes=wide,
             scores=[own / root for own, root in zip(scores, roots, strict=True)],
-            moments=(own * weight[:, None] for own, weight in zip(products, roots / heights[:, None], strict=True)),
+            moments=[partial(_scaled, *one, squares) for one in zip(wide, values / heights[:, None], strict=True)],
             traces=traces / np.column_stack([heights, heights**2]),
         )
 
@@ -298,7 +336,21 @@ class Iterated(ByRows):
             # What noise adds to the trace of the square: its mean eigenvalue squared, and the Marchenko-Pastur spread.
             traces[i, 1] = float(values @ values) + rest**2 * (1 / p + 1 / height)
         turned = [scores[:, i] @ turn.T for i, turn in enumerate(turns)]
-        return self._parts(fold, list(turns @ axes), turned, list(turns @ moments), traces)
+        units = _inverse(self.targets.units[self.targets.relevant])
+        own_moments = [partial(_some, own * units) for own in turns @ moments]
+        return self._parts(fold, [self.targets.axes(own) for own in turns @ axes], turned, own_moments, traces)
+
+
+def _some(values: FloatArray, some: slice | IntArray) -> FloatArray:
+    return values[:, some]
+
+
+def _scaled(values: FloatArray, rows: FloatArray, columns: FloatArray, some: slice | IntArray) -> FloatArray:
+    return values[:, some] * rows[:, None] * columns[some]
+
+
+def _inverse(units: FloatArray) -> FloatArray:
+    return 1 / np.where(units > 0, units, np.inf)
 
 
 def known_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
