@@ -23,7 +23,7 @@ NONE = np.empty(0, dtype=np.intp)
 def small_lists(monkeypatch):
     """Pools of about a hundred variables."""
     monkeypatch.setattr(task, "COMPLETE", 80)
-    for name, count in (("BY_GAIN", 16), ("BY_AGREEMENT", 16), ("BY_COMPONENT", 12), ("ENOUGH", 80)):
+    for name, count in (("BY_GAIN", 16), ("BY_AGREEMENT", 16), ("BY_COMPONENT", 12)):
         monkeypatch.setattr(listing, name, count)
 
 

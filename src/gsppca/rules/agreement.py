@@ -52,7 +52,7 @@ class Agreement:
         moments = self.part.moments(some)
         return np.einsum("kp,kp->p", moments, moments) * units**2, (self.part.variances[some] * units**2) ** 2
 
-    def after(self, shared: FloatArray, links: FloatArray, own: FloatArray) -> FloatArray:
+    def after(self, shared: FloatArray, own: FloatArray, links: FloatArray) -> FloatArray:
         """Return the value with each of some columns added.
 
         `links` are the sums of the squared second moments of each with those chosen.
@@ -60,7 +60,7 @@ class Agreement:
         squares = np.maximum(self.square_sum + 2 * links + own, np.finfo(float).tiny)
         return (self.shared_sum + shared) / (np.sqrt(squares) * self.norm)
 
-    def add(self, shared: float, link: float, own: float) -> None:
+    def add(self, shared: float, own: float, link: float) -> None:
         """Add a column."""
         self.shared_sum += shared
         self.square_sum += own + 2 * link

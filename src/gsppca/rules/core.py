@@ -27,7 +27,7 @@ from gsppca.rules.task import MOST_STEPS, N_FOLDS, Task
 from gsppca.rules.ties import largest_first
 
 SHARE = 0.9
-BATCH = 16  # variables chosen before the share is looked at
+BATCH = 8  # variables chosen before the share is looked at
 NEARLY = 0.01  # of share: what is given up for a smaller core, when the target is out of reach
 NONE: IntArray = np.empty(0, dtype=np.intp)
 

@@ -115,12 +115,12 @@ class Forward:
         left = self.total - self.explained[-1] if self.explained else self.total
         return self.sparse and best < CHANCE * left / self.part.n_rows
 
-    def accept(self, variable: int, gain: float, shared: float, link: float, own: float) -> None:
+    def accept(self, variable: int, gain: float, shared: float, own: float, link: float) -> None:
         """Choose a variable, given its gain, and what it adds to the sums of `Agreement`."""
         self.order.append(variable)
         self.allowed[variable] = self.copies[variable] = False
         self.explained.append((self.explained[-1] if self.explained else 0.0) + gain)
-        self.agreement.add(shared, link, own)
+        self.agreement.add(shared, own, link)
         if self.settled is None and not self.sparse and self.explained[-1] >= PROMISED * self.total:
             if self.agreement.value >= self.agreement.wanted:
                 self.settled = len(self.order) if self.promised else 0

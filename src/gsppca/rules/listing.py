@@ -1,8 +1,9 @@
 """Which of many variables are worth a place in a pool: a look at all of them, given what was chosen.
 
-With a product of the chosen columns with all, over the rows of each fold, gains and agreement of every variable are
-known exactly. Each selection lists the best by their gain, by their gain in each single component, which will count
-once other components are known, and by agreement or relevance. The pool holds what any selection lists.
+With a product of the chosen columns with all, over the rows of each fold, the gain of every variable is known
+exactly. Each selection lists the best by their gain, by their gain in each single component, which will count
+once other components are known, and chooses from its own list alone: what the others list, they have seen in rows that
+it leaves out. When distances between rows begin to count, it lists more for them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from gsppca.rules.forward import Forward, blocks, gains_of
 from gsppca.rules.pool import Pool
 from gsppca.rules.ties import EQUAL, largest_first
 
-BY_GAIN = BY_AGREEMENT = 64  # variables that a selection lists
-BY_COMPONENT = 80  # the same, of all components together
-TIMES = (1, 2, 4)  # as many are listed, until the pool has
-ENOUGH = 320  # variables: selections on many rows list nearly the same ones
+BY_GAIN = BY_AGREEMENT = 128  # variables that a selection lists
+BY_COMPONENT = 160  # the same, of all components together
 
 Products = Callable[[slice], FloatArray]
 
@@ -41,12 +40,12 @@ class Outlook:
     Attributes
     ----------
     gains, agreement : ndarray of shape (n_features,)
-        The gain of each variable, and the agreement with it.
+        The gain of each variable, and the agreement with it; the latter is zero where nothing is chosen.
     """
 
     def __init__(self, forward: Forward, pool: Pool | None, chosen: IntArray, to_list: bool):
         self.forward, p = forward, len(forward.allowed)
-        self.gains, self.agreement = np.empty(p), np.empty(p)
+        self.gains, self.agreement = np.empty(p), np.zeros(p)
         self.single: list[list[tuple[IntArray, FloatArray]]] = [[] for _ in forward.part.axes if to_list]
         self.rows, self.fold = np.searchsorted(chosen, forward.order), -1
         if pool is not None and forward.order:
@@ -62,24 +61,22 @@ class Outlook:
         """
         forward, part = self.forward, self.forward.part
         cross, variance = forward.cross(some), forward.variance(some)
-        links = np.zeros(len(variance))
         if forward.order:
             order = np.array(forward.order)
             moments = total[self.rows] if self.fold < 0 else total[self.rows] - sums[self.fold][self.rows]
             moments /= part.n_rows
             least = (1 - EQUAL) * part.variances[some] * part.variances[order][:, None]
+            links = np.square(moments * part.units[some] * part.units[order][:, None]).sum(axis=0)
+            self.agreement[some] = forward.agreement.after(*forward.agreement.shared_and_own(some), links)
             copies = ((moments**2 >= least) & (least > 0)).any(axis=0)
             forward.postpone(np.flatnonzero(copies) + some.start)
-            links = np.square(moments * part.units[some] * part.units[order][:, None]).sum(axis=0)
             rows = self.inverse @ ((1 - forward.shrinkage) * moments)
             cross -= self.slopes @ rows
             variance -= np.einsum("kp,kp->p", rows, rows)
             np.maximum(variance, forward.shrinkage, out=variance)
         self.gains[some] = gains_of(cross, variance, forward.own(some))
-        shared, squares = forward.agreement.shared_and_own(some)
-        self.agreement[some] = forward.agreement.after(shared, links, squares)
         if self.single:
-            count = TIMES[-1] * self._by_component
+            count = self._by_component
             single = np.where(forward.allowed[some], cross**2 / variance, -np.inf)
             for found, values in zip(self.single, single, strict=True):
                 likely = _largest(values, count)
@@ -89,27 +86,21 @@ class Outlook:
     def _by_component(self) -> int:
         return -(-BY_COMPONENT // len(self.forward.part.axes))
 
-    def listed(self, ties: FloatArray, most: int, times: int) -> list[IntArray]:
+    def listed(self, ties: FloatArray, most: int, for_agreement: bool) -> IntArray:
         """Return the variables that the selection lists, and those that it has chosen."""
         forward = self.forward
         lists: list[IntArray] = [np.array(forward.order, dtype=np.intp)]
-        by_odds = (forward.relevance, most) if forward.sparse else (self.agreement, times * BY_AGREEMENT)
-        for values, count in ((self.gains, times * BY_GAIN), by_odds):
+        wishes: list[tuple[FloatArray, int]] = [(self.gains, BY_GAIN)]
+        if forward.sparse:
+            wishes.append((forward.relevance, most))
+        if for_agreement:
+            wishes.append((self.agreement, BY_AGREEMENT))
+        for values, count in wishes:
             lists.append(_few(np.arange(len(values)), np.where(forward.allowed, values, -np.inf), ties, count))
         for found in self.single:
             places, values = (np.concatenate(own) for own in zip(*found, strict=True))
-            lists.append(_few(places, values, ties, times * self._by_component))
-        return lists
-
-
-def pool_of(found: Sequence[Outlook], ties: FloatArray, most: int) -> IntArray:
-    """Return the variables that any of the selections lists, ascending."""
-    for times in TIMES:
-        lists = [own for one in found for own in one.listed(ties, most, times)]
-        variables = np.unique(np.concatenate(lists))
-        if len(variables) >= ENOUGH:
-            break
-    return variables
+            lists.append(_few(places, values, ties, self._by_component))
+        return np.unique(np.concatenate(lists))
 
 
 def outlooks(

@@ -27,8 +27,10 @@ class Pool:
     ----------
     forwards : sequence of Forward
         The selections: on all rows, and without each fold. Those without a fold have chosen as many variables each.
+    lists : sequence of ndarray of int
+        Places of the variables that each of them chooses from; all that it has chosen before are among them.
     variables : ndarray of shape (n_pool,)
-        Places of the variables, ascending; all that were chosen before are among them.
+        Places of the variables of the pool, ascending: all that are listed.
     products : PoolProducts
         Of these variables.
     ties : ndarray of shape (n_keys, n_features)
@@ -37,19 +39,23 @@ class Pool:
         Places of the variables that enter first.
     most : int
         How many variables are chosen at most.
+    for_agreement : bool
+        Whether variables are listed for agreement, too.
     """
 
     def __init__(
         self,
         forwards: Sequence[Forward],
+        lists: Sequence[IntArray],
         variables: IntArray,
         products: PoolProducts,
         ties: FloatArray,
         first: IntArray,
         most: int,
+        for_agreement: bool,
     ):
         self.forwards, self.variables, self.products = forwards, variables, products
-        self.complete = len(variables) == ties.shape[1]
+        self.complete, self.for_agreement = len(variables) == ties.shape[1], for_agreement
         self.ties = [ties[:, variables]] * len(forwards)
         self.n_first, self.is_first = len(first), np.isin(variables, first)
         n, width, parts = len(forwards), len(variables), [forward.part for forward in forwards]
@@ -65,6 +71,7 @@ class Pool:
         self.cross = np.array([forward.cross(variables) for forward in forwards])
         self.variance = np.array([forward.variance(variables) for forward in forwards])
         self.links = np.zeros((n, width))  # sums of squared second moments with those chosen
+        self.listed = np.array([np.isin(variables, own) for own in lists])
         self.closed = np.empty((n, width))  # -inf for what cannot be chosen
         self.factor = np.empty((n, most, width))  # rows of the Cholesky factor, one for each choice
         for i in range(n):
@@ -73,7 +80,7 @@ class Pool:
                 self._repeat(i)
 
     def _open(self, i: int) -> None:
-        self.closed[i] = np.where(self.forwards[i].allowed[self.variables], 0.0, -np.inf)
+        self.closed[i] = np.where(self.listed[i] & self.forwards[i].allowed[self.variables], 0.0, -np.inf)
 
     def _repeat(self, i: int) -> None:
         """Take into account what a selection has chosen before."""
@@ -91,7 +98,11 @@ class Pool:
 
     def is_spent(self, which: slice) -> bool:
         """Whether some selections need variables that are not in the pool."""
-        return not self.complete and bool((self.closed[which].max(axis=1) < 0).any())
+        if self.complete:
+            return False
+        if not self.for_agreement and any(forward.by_agreement for forward in self.forwards[which]):
+            return True
+        return bool((self.closed[which].max(axis=1) < 0).any())
 
     def advance(self, which: slice, count: int) -> None:
         """Choose some variables in each of some selections; fewer if the pool is spent before."""
@@ -109,7 +120,7 @@ class Pool:
         roots = np.sqrt(variance[every, places])[:, None]
         chosen = cross[every, :, places] / roots
         gains = np.einsum("sk,sk->s", chosen, chosen)
-        sums = (self.shared[which], self.links[which], self.own[which])
+        sums = (self.shared[which], self.own[which], self.links[which])
         added = np.array([values[every, places] for values in sums]).T.tolist()
         for forward, k, value, gain, own in zip(
             forwards, places.tolist(), best.tolist(), gains.tolist(), added, strict=True
@@ -154,7 +165,7 @@ class Pool:
             if forward.exhausted:
                 values[row] = self.relevance
             elif forward.by_agreement:
-                values[row] = forward.agreement.after(self.shared[i], self.links[i], self.own[i])
+                values[row] = forward.agreement.after(self.shared[i], self.own[i], self.links[i])
 
     def _postpone(self, which: slice, places: IntArray, moments: FloatArray) -> None:
         """Let copies of what was chosen wait, unless they are to be included."""

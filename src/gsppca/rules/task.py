@@ -13,7 +13,7 @@ from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward, blocks
-from gsppca.rules.listing import Outlook, outlooks, pool_of
+from gsppca.rules.listing import Outlook, outlooks
 from gsppca.rules.parts import Targets
 from gsppca.rules.pool import Pool
 from gsppca.rules.training import Decomposition, decompose
@@ -21,7 +21,7 @@ from gsppca.rules.training import Decomposition, decompose
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
-LOOK_AGAIN = 8  # choices after which a pool of some variables is made anew
+LOOK_AGAIN = 16  # choices after which a pool of some variables is made anew
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
@@ -115,14 +115,18 @@ class Task:
                 None
             ]
             self.ties = self.ties if self.relevance is None else np.vstack([self.ties, self.relevance])
-        variables: IntArray = np.arange(p)
-        if p > COMPLETE:
+        for_agreement = any(forward.by_agreement for forward in forwards)
+        if p <= COMPLETE:
+            lists: list[IntArray] = [np.arange(p)] * len(forwards)
+        else:
             found = self.outlooks(forwards, to_list=True)
             for forward in forwards:
                 if not forward.allowed.any():
                     forward.allow_copies()
-            variables = np.union1d(pool_of(found, self.ties, self.most), self.first)
-        return Pool(forwards, variables, self.decomposition.among(variables), self.ties, self.first, self.most)
+            lists = [np.union1d(one.listed(self.ties, self.most, for_agreement), self.first) for one in found]
+        variables = np.unique(np.concatenate(lists))
+        products = self.decomposition.among(variables)
+        return Pool(forwards, lists, variables, products, self.ties, self.first, self.most, for_agreement)
 
 
 def _standardised(matrix: Matrix) -> Matrix:
