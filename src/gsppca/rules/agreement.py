@@ -43,6 +43,7 @@ class Agreement:
     def __init__(self, part: Part, components: FloatArray):
         self.part, self.norm = part, float(np.linalg.norm(components))
         self.wanted = KEPT * self.norm / math.sqrt(part.trace_of_square) if part.trace_of_square > 0 else 0.0
+        self.inverse = np.linalg.pinv((components + components.T) / 2, hermitian=True)
         self.shared_sum = self.square_sum = 0.0
         self.value = 0.0
 
@@ -51,6 +52,16 @@ class Agreement:
         units = self.part.units[some]
         moments = self.part.moments(some)
         return np.einsum("kp,kp->p", moments, moments) * units**2, (self.part.variances[some] * units**2) ** 2
+
+    def likely(self, chosen: IntArray, some: slice | IntArray) -> FloatArray:
+        """Return about what the value would be with each of some columns added to those chosen.
+
+        As if the components were all that columns share: this needs no data.
+        """
+        factors = self.inverse @ (self.part.moments(chosen) * self.part.units[chosen])
+        moments = self.part.moments(some) * self.part.units[some]
+        links = np.einsum("kp,kp->p", moments, (factors @ factors.T) @ moments)
+        return self.after(*self.shared_and_own(some), links)
 
     def after(self, shared: FloatArray, own: FloatArray, links: FloatArray) -> FloatArray:
         """Return the value with each of some columns added.

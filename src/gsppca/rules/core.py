@@ -239,8 +239,9 @@ def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
         weighted, equal = _pooled(task)
     if not reached:
         found = _first_at(weighted, weighted.max() - NEARLY, least)
-    (outlook,) = task.outlooks([everything])
-    by = np.where(everything.allowed, everything.relevance if everything.exhausted else outlook.gains, -np.inf)
+    assert task.pool is not None
+    gains = task.pool.gains_of_all(task.decomposition.with_all)
+    by = np.where(everything.allowed, everything.relevance if everything.exhausted else gains, -np.inf)
     rest = largest_first(np.vstack([by, task.ties]))[: int(everything.allowed.sum())]
     copies = np.flatnonzero(everything.copies)
     copies = copies[largest_first(task.ties[:, copies])]

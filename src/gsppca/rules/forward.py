@@ -62,6 +62,8 @@ class Forward:
         The variables chosen so far.
     explained : list of float
         Variance of the scores explained in the model, after each choice, of `total`.
+    covariance, unexplained : ndarray of shape (n_components, n_components)
+        Of the scores, in the model: with none chosen, and given those chosen.
     allowed, copies : ndarray of shape (n_features,), bool
         Variables that may be chosen next; copies of chosen ones, which wait until nothing else is left.
     exhausted : bool
@@ -77,12 +79,13 @@ class Forward:
         self.part, self.sparse = part, sparse
         self.shrinkage = max(LEAST_SHRINKAGE, part.shrinkage)
         self.allowed, self.copies = allowed.copy(), np.zeros(len(allowed), dtype=bool)
-        components, squares = np.zeros((len(part.axes), len(part.axes))), 0.0
+        components, weights = np.zeros((2, len(part.axes), len(part.axes)))
         for some in blocks(len(allowed)):
             components += part.moments(some) @ part.axes[:, some].T
-            squares += float(np.vdot(part.axes[:, some], part.axes[:, some]))
-        self.total = (1 - self.shrinkage) * float(components.trace()) + self.shrinkage * squares
+            weights += part.axes[:, some] @ part.axes[:, some].T
         self.agreement = Agreement(part, components)
+        self.covariance = (1 - self.shrinkage) * components + self.shrinkage * weights
+        self.unexplained, self.total = self.covariance.copy(), float(self.covariance.trace())
         self.relevance = self._gains_alone() if relevance is None else relevance
         self.order: list[int] = []
         self.explained: list[float] = []
@@ -115,11 +118,15 @@ class Forward:
         left = self.total - self.explained[-1] if self.explained else self.total
         return self.sparse and best < CHANCE * left / self.part.n_rows
 
-    def accept(self, variable: int, gain: float, shared: float, own: float, link: float) -> None:
-        """Choose a variable, given its gain, and what it adds to the sums of `Agreement`."""
+    def accept(self, variable: int, slopes: FloatArray, shared: float, own: float, link: float) -> None:
+        """Choose a variable, given what it explains of the scores, and what it adds to the sums of `Agreement`.
+
+        `slopes` are those of the scores on its residual of variance one.
+        """
         self.order.append(variable)
         self.allowed[variable] = self.copies[variable] = False
-        self.explained.append((self.explained[-1] if self.explained else 0.0) + gain)
+        self.explained.append((self.explained[-1] if self.explained else 0.0) + float(slopes @ slopes))
+        self.unexplained -= np.outer(slopes, slopes)
         self.agreement.add(shared, own, link)
         if self.settled is None and not self.sparse and self.explained[-1] >= PROMISED * self.total:
             if self.agreement.value >= self.agreement.wanted:

@@ -9,13 +9,13 @@ shrunken covariance C of the pool: ``y_j = a_j / sqrt(v_k)``, with the residual 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from gsppca._typing import FloatArray, IntArray
-from gsppca.rules.forward import Forward, gains_of
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.rules.forward import Forward, blocks, gains_of
 from gsppca.rules.pool_products import PoolProducts
 from gsppca.rules.ties import EQUAL, places_of_largest
 
@@ -39,8 +39,6 @@ class Pool:
         Places of the variables that enter first.
     most : int
         How many variables are chosen at most.
-    for_agreement : bool
-        Whether variables are listed for agreement, too.
     """
 
     def __init__(
@@ -52,10 +50,10 @@ class Pool:
         ties: FloatArray,
         first: IntArray,
         most: int,
-        for_agreement: bool,
     ):
         self.forwards, self.variables, self.products = forwards, variables, products
-        self.complete, self.for_agreement = len(variables) == ties.shape[1], for_agreement
+        self.complete = len(variables) == ties.shape[1]
+        self.for_agreement = any(forward.by_agreement for forward in forwards)
         self.ties = [ties[:, variables]] * len(forwards)
         self.n_first, self.is_first = len(first), np.isin(variables, first)
         n, width, parts = len(forwards), len(variables), [forward.part for forward in forwards]
@@ -87,6 +85,8 @@ class Pool:
         order = np.searchsorted(self.variables, self.forwards[i].order)
         moments = self.products.of_some(i, order) / self.n_rows[i]
         self.links[i] = np.square(moments * self.units * self.units[order][:, None]).sum(axis=0)
+        copies = (np.abs(moments * self.scales[i]) >= (1 - EQUAL / 2) / self.scales[i, order][:, None]).any(axis=0)
+        self._close(i, copies)
         moments *= 1 - self.shrinkage[i]
         moments[np.arange(len(order)), order] += self.shrinkage[i]
         lower = np.linalg.cholesky(moments[:, order])
@@ -119,15 +119,12 @@ class Pool:
         places, best = self._best(which)
         roots = np.sqrt(variance[every, places])[:, None]
         chosen = cross[every, :, places] / roots
-        gains = np.einsum("sk,sk->s", chosen, chosen)
         sums = (self.shared[which], self.own[which], self.links[which])
         added = np.array([values[every, places] for values in sums]).T.tolist()
-        for forward, k, value, gain, own in zip(
-            forwards, places.tolist(), best.tolist(), gains.tolist(), added, strict=True
-        ):
+        for forward, k, value, slopes, own in zip(forwards, places.tolist(), best.tolist(), chosen, added, strict=True):
             if forward.by_agreement and done >= self.n_first and value <= forward.agreement.value:
                 forward.settled = len(forward.order)  # it cannot be raised any more
-            forward.accept(int(self.variables[k]), gain, *own)
+            forward.accept(int(self.variables[k]), slopes, *own)
         moments = self.products.of_one(which, places) / self.n_rows[which]
         self._postpone(which, places, moments)
         self.closed[which][every, places] = -np.inf
@@ -168,20 +165,43 @@ class Pool:
                 values[row] = forward.agreement.after(self.shared[i], self.own[i], self.links[i])
 
     def _postpone(self, which: slice, places: IntArray, moments: FloatArray) -> None:
-        """Let copies of what was chosen wait, unless they are to be included."""
+        """Let copies of what was chosen wait."""
         scales = self.scales[which]
-        correlation = np.abs(moments * scales * scales[np.arange(len(places)), places][:, None])
-        same = correlation >= 1 - EQUAL / 2
-        if np.count_nonzero(same) > len(places):
-            same &= (self.closed[which] == 0) & ~self.is_first
-            for row, i in enumerate(range(which.start, which.stop)):
-                self.forwards[i].postpone(self.variables[same[row]])
-                self.closed[i, same[row]] = -np.inf
+        own = scales[np.arange(len(places)), places][:, None]
+        copies = np.abs(moments * scales * own) >= 1 - EQUAL / 2
+        if np.count_nonzero(copies) > len(places):
+            for i, same in zip(range(which.start, which.stop), copies, strict=True):
+                self._close(i, same)
+
+    def _close(self, i: int, copies: BoolArray) -> None:
+        """Let copies wait, unless they are to be included."""
+        waiting = copies & (self.closed[i] == 0) & ~self.is_first
+        self.forwards[i].postpone(self.variables[waiting])
+        self.closed[i, waiting] = -np.inf
 
     def choices(self, i: int) -> tuple[IntArray, FloatArray]:
         """Places of what a selection has chosen, and the Cholesky factor of its shrunken covariance."""
         order = np.searchsorted(self.variables, self.forwards[i].order)
         return order, np.tril(self.factor[i, : len(order)][:, order].T)
+
+    def gains_of_all(self, with_all: Callable[[IntArray], Callable[[slice], FloatArray]]) -> FloatArray:
+        """What each of all variables would add to what the selection on all rows has chosen; its copies then wait.
+
+        `with_all` returns, for places of variables, their products with those of a slice.
+        """
+        forward, part = self.forwards[0], self.forwards[0].part
+        order, lower = self.choices(0)
+        chosen = self.variables[order]
+        products, inverse = with_all(chosen), np.linalg.inv(lower)
+        slopes, gains = forward.cross(chosen) @ inverse.T, np.empty(len(forward.allowed))
+        for some in blocks(len(gains)):
+            moments = products(some) / part.n_rows
+            least = (1 - EQUAL) * part.variances[some] * part.variances[chosen][:, None]
+            forward.postpone(np.flatnonzero(((moments**2 >= least) & (least > 0)).any(axis=0)) + some.start)
+            rows = inverse @ ((1 - forward.shrinkage) * moments)
+            variance = np.maximum(forward.variance(some) - np.einsum("kp,kp->p", rows, rows), forward.shrinkage)
+            gains[some] = gains_of(forward.cross(some) - slopes @ rows, variance, forward.own(some))
+        return gains
 
     def errors(self, fold: int) -> FloatArray:
         """Sums of squares, over a fold, of what the selection without it does not predict of each score.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
@@ -13,7 +10,7 @@ from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward, blocks
-from gsppca.rules.listing import Outlook, outlooks
+from gsppca.rules.listing import listed
 from gsppca.rules.parts import Targets
 from gsppca.rules.pool import Pool
 from gsppca.rules.training import Decomposition, decompose
@@ -21,7 +18,7 @@ from gsppca.rules.training import Decomposition, decompose
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
-LOOK_AGAIN = 16  # choices after which a pool of some variables is made anew
+LOOKS = (4, 16, 48)  # choices after which a pool of some variables is made anew
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
@@ -98,13 +95,10 @@ class Task:
         while (done := len(forwards[which][0].order)) < end:
             if self.pool is None or done == self.next_look or self.pool.is_spent(which):
                 self.pool = self._new_pool(forwards)
-                self.next_look = LOOK_AGAIN if done < LOOK_AGAIN and not self.pool.complete else self.most
+                self.next_look = min(
+                    [size for size in LOOKS if size > done and not self.pool.complete], default=self.most
+                )
             self.pool.advance(which, min(end, self.next_look) - done)
-
-    def outlooks(self, forwards: Sequence[Forward], to_list: bool = False) -> list[Outlook]:
-        """Look at all variables for some selections: one, or all."""
-        with_all = partial(self.decomposition.with_all, by_fold=len(forwards) > 1)
-        return outlooks(forwards, self.pool, with_all, to_list)
 
     def _new_pool(self, forwards: list[Forward]) -> Pool:
         """Make a pool of all variables, or of what is worth it."""
@@ -115,18 +109,16 @@ class Task:
                 None
             ]
             self.ties = self.ties if self.relevance is None else np.vstack([self.ties, self.relevance])
-        for_agreement = any(forward.by_agreement for forward in forwards)
+        for forward in forwards:
+            if not forward.allowed.any():
+                forward.allow_copies()
         if p <= COMPLETE:
             lists: list[IntArray] = [np.arange(p)] * len(forwards)
         else:
-            found = self.outlooks(forwards, to_list=True)
-            for forward in forwards:
-                if not forward.allowed.any():
-                    forward.allow_copies()
-            lists = [np.union1d(one.listed(self.ties, self.most, for_agreement), self.first) for one in found]
+            lists = [np.union1d(listed(forward, self.ties, self.most), self.first) for forward in forwards]
         variables = np.unique(np.concatenate(lists))
         products = self.decomposition.among(variables)
-        return Pool(forwards, lists, variables, products, self.ties, self.first, self.most, for_agreement)
+        return Pool(forwards, lists, variables, products, self.ties, self.first, self.most)
 
 
 def _standardised(matrix: Matrix) -> Matrix:

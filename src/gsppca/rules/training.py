@@ -107,11 +107,8 @@ class Decomposition(ABC):
         """Products of some standardised columns, in one pass over the data; after `parts`."""
 
     @abstractmethod
-    def with_all(self, chosen: IntArray, by_fold: bool = True) -> Callable[[slice], FloatArray]:
-        """Return a function of some features: products of chosen standardised columns with them; after `parts`.
-
-        Its values have the shape (n_folds, n_chosen, n_some); one sum over all rows, if not `by_fold`.
-        """
+    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
+        """Return a function of some features: products of chosen standardised columns with them, over all rows."""
 
     def _rows(self, fold: IntArray | None) -> BoolArray:
         """Masks of the rows of all parts, shape (n_parts, n_samples)."""
@@ -184,11 +181,9 @@ class FromGrams(Decomposition):
             score_squares=np.array([np.einsum("kp,kp->k", axes @ gram, axes) for gram, axes in scores]),
         )
 
-    def with_all(self, chosen: IntArray, by_fold: bool = True) -> Callable[[slice], FloatArray]:
+    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
         """Products that the Gram matrices hold already."""
-        if by_fold:
-            return lambda some: self.grams[:, chosen, some]
-        return lambda some: self.grams[:, chosen, some].sum(axis=0)[None]
+        return lambda some: self.grams[:, chosen, some].sum(axis=0)
 
 
 class ByRows(Decomposition):
@@ -208,10 +203,11 @@ class ByRows(Decomposition):
         folds = self.fold == np.arange(len(sums))[:, None]
         return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) : -1], folds @ self.left_scores**2)
 
-    def with_all(self, chosen: IntArray, by_fold: bool = True) -> Callable[[slice], FloatArray]:
+    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
         """Products with the columns, one pass over the data for these and one for the products."""
-        fold = self.fold if by_fold else np.zeros_like(self.fold)
-        return products_by_fold(self.standard, column_values(self.standard, chosen), fold)
+        columns = column_values(self.standard, chosen)
+        products = products_by_fold(self.standard, columns, np.zeros(len(columns), dtype=np.intp))
+        return lambda some: products(some)[0]
 
     def _parts(
         self,
