@@ -12,9 +12,10 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from gsppca.data import as_matrix
 from gsppca.data.folds import fold_grams
 from gsppca.rules import task
+from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import core_order, find_core
 from gsppca.rules.pool_products import GramProducts, RowProducts
-from gsppca.rules.training import FromGrams, FromOuterGram
+from gsppca.rules.training import FromGrams
 from tests.needs import optional
 from tests.rules.test_core import factor_data, sparse_truth
 

@@ -8,13 +8,13 @@ from scipy import sparse
 
 from gsppca.data import as_matrix
 from gsppca.rules import listing, task
+from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import core_order, find_core
-from gsppca.rules.forward import Forward
 from gsppca.rules.pool import Pool
 from gsppca.rules.task import Task
-from gsppca.rules.training import FromGrams, FromOuterGram
+from gsppca.rules.training import FromGrams
 from tests.needs import optional
-from tests.rules.test_core import factor_data, rv, same, sparse_truth
+from tests.rules.test_core import factor_data, same, sparse_truth
 
 NONE = np.empty(0, dtype=np.intp)
 
@@ -23,7 +23,7 @@ NONE = np.empty(0, dtype=np.intp)
 def small_lists(monkeypatch):
     """Pools of about a hundred variables."""
     monkeypatch.setattr(task, "COMPLETE", 80)
-    for name, count in (("BY_GAIN", 16), ("BY_AGREEMENT", 16), ("BY_COMPONENT", 12)):
+    for name, count in (("BY_GAIN", 40), ("BY_AGREEMENT", 20), ("BY_COMPONENT", 24)):
         monkeypatch.setattr(listing, name, count)
 
 
@@ -33,30 +33,51 @@ def fit(X, d=4, **options):
 
 @pytest.mark.parametrize("way", [FromGrams, FromOuterGram])
 @pytest.mark.parametrize("units", [1.0, np.linspace(0.5, 2, 90)], ids=["standardised", "own units"])
-def test_a_look_at_all_variables_is_exact(way, units, monkeypatch):
-    """Gains by regressions, agreement by RV coefficients, for every variable and every selection."""
+def test_what_all_variables_would_add_is_exact(way, units, monkeypatch):
+    """By one regression for every variable."""
     monkeypatch.setattr(task, "decompose", way)
     X = factor_data(150, 90, noise=1.5) * units
     work = Task(as_matrix(X), np.ones(90, dtype=bool), 3, NONE, NONE, None, bool(np.all(units == 1)))
-    fold = np.random.default_rng(0).integers(0, 4, 150)
-    forwards = work.selections(fold)
+    forward, *_ = forwards = work.selections(np.arange(150) % 4)
     work.advance(forwards, slice(0, 5), 4)
+    found = work.pool.gains_of_all(work.decomposition.with_all)
+    Z, scale = (X - X.mean(axis=0)) / X.std(axis=0), np.ones(90) if np.all(units == 1) else X.std(axis=0)
+    shrunken = (1 - forward.shrinkage) * Z.T @ Z / 150 + forward.shrinkage * np.eye(90)
+    cross = shrunken @ (np.linalg.eigh((Z * scale).T @ (Z * scale))[1][:, ::-1][:, :3] * scale[:, None])
+
+    def explained(some):
+        return np.vdot(cross[some], np.linalg.solve(shrunken[np.ix_(some, some)], cross[some]))
+
+    others = np.setdiff1d(np.arange(90), forward.order)
+    gains = [explained([*forward.order, k]) - explained(forward.order) for k in others]
+    np.testing.assert_allclose(found[others], gains, rtol=1e-7)
+
+
+def test_lists_are_those_of_a_factor_model(monkeypatch):
+    """Conditioning written out, in a model whose covariances are those that the scores explain."""
+    for name, count in (("BY_GAIN", 9), ("BY_AGREEMENT", 7), ("BY_COMPONENT", 6)):
+        monkeypatch.setattr(listing, name, count)
+    X = factor_data(150, 90, noise=0.5)
+    work = Task(as_matrix(X), np.ones(90, dtype=bool), 3, NONE, NONE, None, True)
+    (forward,) = work.selections(None)
+    work.advance([forward], slice(0, 1), 5)
+    forward.promised, forward.settled = True, None
+    found = listing.listed(forward, np.zeros((1, 90)), 20)
+    cross, variance, chosen = forward.cross(slice(None)), forward.variance(slice(None)), forward.order
+    loadings, left = np.linalg.solve(forward.covariance, cross), forward.unexplained
+    residual = left @ loadings
+    rest = variance - np.sum(cross * loadings, axis=0) + np.sum(loadings * residual, axis=0)
+    moments = forward.part.moments(slice(None))
+    factors = np.linalg.solve(moments @ forward.part.axes.T, moments)
+    model, own = moments.T @ factors, forward.part.variances
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    scale = np.ones(90) if np.all(units == 1) else X.std(axis=0)
-    for number, (forward, found) in enumerate(zip(forwards, work.outlooks(forwards), strict=True), start=-1):
-        own = Z[fold != number]
-        shrunken = (1 - forward.shrinkage) * own.T @ own / len(own) + forward.shrinkage * np.eye(90)
-        axes = np.linalg.eigh((own * scale).T @ (own * scale))[1][:, ::-1][:, :3] * scale[:, None]
-        cross, chosen = shrunken @ axes, forward.order
-        others = np.setdiff1d(np.arange(90), chosen)
-
-        def explained(some, shrunken=shrunken, cross=cross):
-            return np.vdot(cross[some], np.linalg.solve(shrunken[np.ix_(some, some)], cross[some]))
-
-        gains = [explained([*chosen, k]) - explained(chosen) for k in others]
-        np.testing.assert_allclose(found.gains[others], gains, rtol=1e-7)
-        agreement = [rv(own[:, [*chosen, k]] * scale[[*chosen, k]], own @ axes) for k in others]
-        np.testing.assert_allclose(found.agreement[others], agreement, rtol=1e-9)
+    known = np.square(Z[:, chosen].T @ Z[:, chosen] / 150).sum()  # of those chosen, which is exact
+    squares = known + 2 * np.square(model[chosen]).sum(axis=0) + own**2
+    rvs = (np.sum(moments[:, chosen] ** 2) + np.sum(moments**2, axis=0)) / np.sqrt(squares)
+    wanted = [(np.sum(residual**2, axis=0) / rest, 9), (rvs, 7), *((row**2 / rest, 2) for row in residual)]
+    allowed = np.setdiff1d(np.arange(90), chosen)
+    expected = [allowed[np.argsort(-values[allowed])[:count]] for values, count in wanted]
+    np.testing.assert_array_equal(found, np.unique(np.concatenate([chosen, *expected])))
 
 
 @pytest.mark.parametrize("shape", [(80, 400), (900, 300)])
@@ -75,15 +96,27 @@ def test_choices_from_lists_are_nearly_those_from_all(shape, small_lists, monkey
 def test_pools_hold_a_part_of_the_variables(small_lists, monkeypatch):
     sizes = []
 
-    def noted(self, forwards, variables, *others):
-        sizes.append((len(variables), len(forwards[0].order)))
-        made(self, forwards, variables, *others)
+    def noted(self, forwards, lists, *others):
+        sizes.append((len(lists[0]), len(forwards[0].order)))
+        made(self, forwards, lists, *others)
 
     made = Pool.__init__
     monkeypatch.setattr(Pool, "__init__", noted)
-    fit(factor_data(80, 400))
-    assert [done for _, done in sizes[:2]] == [0, task.LOOK_AGAIN]
-    assert all(80 <= size < 300 for size, _ in sizes)
+    fit(factor_data(80, 400, noise=2.0))
+    assert [done for _, done in sizes[:3]] == [0, *task.LOOKS[:2]]
+    assert all(40 <= size < 200 for size, _ in sizes)
+
+
+def test_what_other_selections_list_does_not_matter(small_lists):
+    """A selection chooses from its own list: without the others, it makes the same choices."""
+    X = factor_data(80, 400)
+    places = np.ones(400, dtype=bool)
+    together, alone = (Task(as_matrix(X), places, 4, NONE, NONE, None, True) for _ in range(2))
+    forwards = together.selections(np.arange(80) % 5)
+    together.advance(forwards, slice(0, 6), 40)
+    (forward,) = alone.selections(None)
+    alone.advance([forward], slice(0, 1), 40)
+    assert forward.order == forwards[0].order
 
 
 def test_order_rounding_and_containers_do_not_matter(small_lists):
@@ -102,7 +135,7 @@ def test_many_rows_that_are_not_held_give_the_same(small_lists, monkeypatch):
     """Both sides are large: axes by iteration, products of a pool by Gram matrices of the folds."""
     X = factor_data(300, 200)
     by_rows = fit(X)
-    monkeypatch.setattr("gsppca.rules.training.MANY_ROWS", 100)
+    monkeypatch.setattr("gsppca.rules.by_rows.MANY_ROWS", 100)
     monkeypatch.setattr(task, "decompose", FromOuterGram)
     same(by_rows, fit(X))
 
@@ -136,12 +169,3 @@ def test_included_excluded_and_relevance(small_lists):
     np.testing.assert_array_equal(
         order, np.append(order[:n_head], np.setdiff1d(np.flatnonzero(relevant), order[:n_head]))
     )
-
-
-def test_gains_alone_are_the_relevance_by_default():
-    X = factor_data(50, 30)
-    work = Task(as_matrix(X), np.ones(30, dtype=bool), 2, NONE, NONE, None, True)
-    (forward,) = work.selections(None)
-    (found,) = work.outlooks([forward])
-    assert isinstance(forward, Forward)
-    np.testing.assert_allclose(forward.relevance, found.gains)

@@ -66,6 +66,8 @@ class Forward:
         Of the scores, in the model: with none chosen, and given those chosen.
     allowed, copies : ndarray of shape (n_features,), bool
         Variables that may be chosen next; copies of chosen ones, which wait until nothing else is left.
+    copies_count : bool
+        Whether nothing else is left, so that copies are chosen like others.
     exhausted : bool
         Whether gains are chance, so that relevance decides.
     promised : bool
@@ -89,7 +91,7 @@ class Forward:
         self.relevance = self._gains_alone() if relevance is None else relevance
         self.order: list[int] = []
         self.explained: list[float] = []
-        self.exhausted = self.promised = False
+        self.exhausted = self.promised = self.copies_count = False
         self.settled: int | None = None
 
     def cross(self, some: slice | IntArray) -> FloatArray:
@@ -135,12 +137,13 @@ class Forward:
 
     def postpone(self, copies: IntArray) -> None:
         """Keep copies of a chosen variable for later: a shrunken covariance takes them for new measurements."""
-        copies = copies[self.allowed[copies]]
-        self.allowed[copies], self.copies[copies] = False, True
+        if not self.copies_count:
+            copies = copies[self.allowed[copies]]
+            self.allowed[copies], self.copies[copies] = False, True
 
     def allow_copies(self) -> None:
         """Nothing else is left."""
-        self.allowed, self.copies = self.copies, np.zeros_like(self.copies)
+        self.allowed, self.copies, self.copies_count = self.copies, np.zeros_like(self.copies), True
 
 
 def gains_of(cross: FloatArray, variance: FloatArray, own: FloatArray | None) -> FloatArray:

@@ -175,9 +175,10 @@ class Pool:
 
     def _close(self, i: int, copies: BoolArray) -> None:
         """Let copies wait, unless they are to be included."""
-        waiting = copies & (self.closed[i] == 0) & ~self.is_first
-        self.forwards[i].postpone(self.variables[waiting])
-        self.closed[i, waiting] = -np.inf
+        if not self.forwards[i].copies_count:
+            waiting = copies & (self.closed[i] == 0) & ~self.is_first
+            self.forwards[i].postpone(self.variables[waiting])
+            self.closed[i, waiting] = -np.inf
 
     def choices(self, i: int) -> tuple[IntArray, FloatArray]:
         """Places of what a selection has chosen, and the Cholesky factor of its shrunken covariance."""

@@ -8,17 +8,21 @@ from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
+from gsppca.rules.by_rows import FromOuterGram, Iterated
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward, blocks
 from gsppca.rules.listing import listed
 from gsppca.rules.parts import Targets
 from gsppca.rules.pool import Pool
-from gsppca.rules.training import Decomposition, decompose
+from gsppca.rules.training import Decomposition, FromGrams
 
 N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
 LOOKS = (4, 16, 48)  # choices after which a pool of some variables is made anew
+DIRECT_ORDER = 1024  # smaller side of the data up to which its Gram matrix is formed in any case
+LARGEST_ORDER = 2048
+SQUARE = 1.5  # rows for each column up to which one outer product takes less memory than six Gram matrices
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
@@ -93,21 +97,18 @@ class Task:
         """Choose some variables in some of the selections, those of a slice."""
         end = min(len(forwards[which][0].order) + count, self.most)
         while (done := len(forwards[which][0].order)) < end:
-            if self.pool is None or done == self.next_look or self.pool.is_spent(which):
+            if self.pool is None or self.pool.is_spent(which) or (done == self.next_look and not self.pool.complete):
                 self.pool = self._new_pool(forwards)
-                self.next_look = min(
-                    [size for size in LOOKS if size > done and not self.pool.complete], default=self.most
-                )
-            self.pool.advance(which, min(end, self.next_look) - done)
+                self.next_look = min([size for size in LOOKS if size > done], default=self.most)
+            self.pool.advance(which, (end if self.pool.complete else min(end, self.next_look)) - done)
 
     def _new_pool(self, forwards: list[Forward]) -> Pool:
         """Make a pool of all variables, or of what is worth it."""
         p = len(self.places)
         if self.pool is None:
             # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
-            self.ties = np.concatenate([np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(p)])[
-                None
-            ]
+            squares = [np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(p)]
+            self.ties = np.concatenate(squares)[None]
             self.ties = self.ties if self.relevance is None else np.vstack([self.ties, self.relevance])
         for forward in forwards:
             if not forward.allowed.any():
@@ -119,6 +120,22 @@ class Task:
         variables = np.unique(np.concatenate(lists))
         products = self.decomposition.among(variables)
         return Pool(forwards, lists, variables, products, self.ties, self.first, self.most)
+
+
+def decompose(targets: Targets, n_components: int) -> Decomposition:
+    """Choose how axes of all rows, and of parts of them, are found: by the shape of the data alone.
+
+    Parameters
+    ----------
+    targets : Targets
+        The data.
+    n_components : int
+        How many axes; at most the smaller side of the smallest part.
+    """
+    n, p = targets.standard.n_samples, int(targets.relevant.sum())
+    if min(n, p) > DIRECT_ORDER and min(n, p) > min(max(n, p) // 4, LARGEST_ORDER):
+        return Iterated(targets, n_components)
+    return FromOuterGram(targets, n_components) if n <= SQUARE * p else FromGrams(targets, n_components)
 
 
 def _standardised(matrix: Matrix) -> Matrix:

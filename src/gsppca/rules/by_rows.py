@@ -1,0 +1,201 @@
+"""Principal axes of parts of the rows where columns are held by their values on all rows.
+
+Axes of a part come from one outer product ``Z Z'`` of all rows, of which each part is a submatrix; or, if neither side
+of the data is small, from two rounds of subspace iteration that start from the axes of all rows: with thousands of rows
+they are close to them already. That takes six passes over the data, whatever the number of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+
+import numpy as np
+
+from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.base import Matrix
+from gsppca.data.folds import (
+    MANY_ROWS,
+    column_values,
+    fold_products,
+    fold_squares,
+    products_by_fold,
+    scores_and_squares,
+)
+from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.rules.parts import Part, Targets
+from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
+from gsppca.rules.training import NONE, Decomposition, known_pairs
+
+N_ROUNDS = 2
+
+
+class ByRows(Decomposition):
+    """Columns are held by their values on all rows."""
+
+    fold: IntArray
+    left_scores: FloatArray  # of every row, on the axes of the part without its fold
+
+    def among(self, variables: IntArray) -> PoolProducts:
+        """Products of columns and scores, in one pass over the data."""
+        if self.standard.n_samples <= MANY_ROWS:
+            return RowProducts(column_values(self.standard, variables), self.fold, self.left_scores)
+        kept = np.zeros(self.standard.n_features, dtype=bool)
+        kept[variables] = True
+        every = np.arange(len(variables))
+        sums = fold_products(self.standard.columns(kept), every, self.fold, self.left_scores)[:, :-1]
+        folds = self.fold == np.arange(len(sums))[:, None]
+        return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) : -1], folds @ self.left_scores**2)
+
+    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
+        """Products with the columns, one pass over the data for these and one for the products."""
+        columns = column_values(self.standard, chosen)
+        products = products_by_fold(self.standard, columns, np.zeros(len(columns), dtype=np.intp))
+        return lambda some: products(some)[0]
+
+    def _parts(
+        self,
+        fold: IntArray | None,
+        axes: Sequence[FloatArray],
+        scores: Sequence[FloatArray],
+        moments: Sequence[Callable[[slice | IntArray], FloatArray]],
+        traces: FloatArray,
+    ) -> Iterator[Part]:
+        """Yield the parts from what is known of each.
+
+        Parameters
+        ----------
+        fold : ndarray of shape (n_samples,), optional
+            The fold of every row.
+        axes : sequence of ndarray of shape (n_components, n_features)
+            Weights of the standardised variables.
+        scores : sequence of ndarray of shape (n_samples, n_components)
+            Of all rows, on the axes of each part.
+        moments : sequence of callable
+            As in `Part`; those of variables that are not relevant are found here.
+        traces : ndarray of shape (n_parts, 2)
+            Of the second moments of the relevant variables, in their units, and of their square.
+        """
+        rows = self._rows(fold)
+        self.fold = np.zeros(self.matrix.n_samples, dtype=np.intp) if fold is None else fold
+        self.left_scores = np.zeros_like(scores[0])
+        for kept, own in zip(rows[1:], scores[1:], strict=True):
+            self.left_scores[~kept] = own[~kept]
+        variances = mean_squares(self.standard, rows, fold)
+        if not self.targets.relevant.all():  # what must be in, and is not relevant, predicts but is not to be predicted
+            weighted = [t * (kept / kept.sum())[:, None] for kept, t in zip(rows, scores, strict=True)]
+            products = self.standard.transposed_product(np.hstack(weighted)).reshape(len(rows), -1, len(variances[0]))
+            moments = [partial(_some, own) for own in products]
+        for i, kept in enumerate(rows):
+            yield Part(
+                n_rows=int(kept.sum()),
+                axes=axes[i],
+                moments=moments[i],
+                variances=variances[i],
+                units=self.targets.units,
+                trace_of_square=float(traces[i, 1]),
+                shrinkage=self._shrinkage(kept, *traces[i].tolist()),
+            )
+
+
+class FromOuterGram(ByRows):
+    """From ``Z Z'``: parts are submatrices."""
+
+    def __init__(self, targets: Targets, n_components: int):
+        super().__init__(targets, n_components)
+        self.outer = self.matrix.outer_gram()
+        self.whole = known_pairs(self.outer, n_components)
+        self.n_components = self.whole[1].shape[1]
+
+    @cached_property
+    def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and squares of all rows, which the outer product holds already."""
+        return self.whole[1] * np.sqrt(self.whole[0]), self.outer.diagonal()
+
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield the parts, with one product with the data for the axes of all."""
+        rows, n, d = self._rows(fold), self.matrix.n_samples, self.n_components
+        vectors, values, traces = np.zeros((len(rows), d, n)), np.ones((len(rows), d)), np.zeros((len(rows), 2))
+        for i, kept in enumerate(rows):
+            own = self.outer[np.ix_(kept, kept)] if i else self.outer
+            top, basis = known_pairs(own, d) if i else self.whole
+            values[i, : len(top)] = top
+            vectors[i, : len(top), kept] = basis
+            traces[i] = own.trace(), np.vdot(own, own)
+        # u'Z for all parts in one product: the axes are u'Z / sqrt(values), and the scores Z Z'u / sqrt(values).
+        axes = self.matrix.transposed_product(vectors.reshape(-1, n).T).reshape(len(rows), d, -1)
+        scores = np.split(self.outer @ vectors.reshape(-1, n).T, len(rows), axis=1)
+        heights, roots = rows.sum(axis=1), np.sqrt(values)
+        axes /= roots[:, :, None]
+        # Axes are eigenvectors: their moments with the variables are their multiples, and take no memory.
+        wide, squares = [self.targets.axes(own) for own in axes], _inverse(self.targets.units) ** 2
+        return self._parts(
+            fold,
+            axes=wide,
+            scores=[own / root for own, root in zip(scores, roots, strict=True)],
+            moments=[partial(_scaled, *one, squares) for one in zip(wide, values / heights[:, None], strict=True)],
+            traces=traces / np.column_stack([heights, heights**2]),
+        )
+
+
+class Iterated(ByRows):
+    """By subspace iteration from the axes of all rows."""
+
+    def __init__(self, targets: Targets, n_components: int):
+        super().__init__(targets, n_components)
+        spectrum = leading_spectrum(self.matrix, n_components)
+        self.start = spectrum.axes[spectrum.eigenvalues > NONE * spectrum.eigenvalues[0]]
+        self.n_components = len(self.start)
+
+    @cached_property
+    def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and squares of all rows, in one pass over the data."""
+        both = scores_and_squares(self.matrix, self.start)
+        return both[:, :-1], both[:, -1]
+
+    def parts(self, fold: IntArray | None) -> Iterator[Part]:
+        """Yield the parts, after the same rounds of iteration for all."""
+        matrix, rows, d = self.matrix, self._rows(fold), self.n_components
+        n, p = matrix.n_samples, matrix.n_features
+        weights = rows.T / rows.sum(axis=1)
+        following = np.repeat(self.start[None], len(rows), axis=0)
+        for _ in range(N_ROUNDS + 1):
+            axes = following
+            scores = matrix.product(axes.reshape(-1, p)).reshape(n, len(rows), d)
+            moments = matrix.transposed_product((scores * weights[:, :, None]).reshape(n, -1)).reshape(axes.shape)
+            following = np.array([np.linalg.qr(own.T)[0].T for own in moments])
+        traces = np.zeros((len(rows), 2))
+        traces[:, 0] = self.row_squares @ weights
+        turns = np.zeros((len(rows), d, d))
+        for i, height in enumerate(rows.sum(axis=1)):
+            # Iterated axes span the right space: within it, the principal ones.
+            own = axes[i] @ moments[i].T
+            values, turn = np.linalg.eigh((own + own.T) / 2)
+            turns[i] = turn[:, ::-1].T
+            rest = max(traces[i, 0] - values.sum(), 0.0)
+            # What noise adds to the trace of the square: its mean eigenvalue squared, and the Marchenko-Pastur spread.
+            traces[i, 1] = float(values @ values) + rest**2 * (1 / p + 1 / height)
+        turned = [scores[:, i] @ turn.T for i, turn in enumerate(turns)]
+        units = _inverse(self.targets.units[self.targets.relevant])
+        own_moments = [partial(_some, own * units) for own in turns @ moments]
+        return self._parts(fold, [self.targets.axes(own) for own in turns @ axes], turned, own_moments, traces)
+
+
+def _some(values: FloatArray, some: slice | IntArray) -> FloatArray:
+    return values[:, some]
+
+
+def _scaled(values: FloatArray, rows: FloatArray, columns: FloatArray, some: slice | IntArray) -> FloatArray:
+    return values[:, some] * rows[:, None] * columns[some]
+
+
+def _inverse(units: FloatArray) -> FloatArray:
+    return 1 / np.where(units > 0, units, np.inf)
+
+
+def mean_squares(matrix: Matrix, rows: BoolArray, fold: IntArray | None) -> FloatArray:
+    """Mean squares of the columns over the rows of all parts, shape (n_parts, n_features), in one pass."""
+    totals = matrix.column_squares[None]
+    if fold is not None:
+        totals = np.vstack([totals, totals - fold_squares(matrix, fold)])
+    return totals / rows.sum(axis=1)[:, None]
