@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.folds import column_values
-from gsppca.rules.task import N_FOLDS
+from gsppca.rules.deal import FEWEST_SAMPLES
 
 if TYPE_CHECKING:
     from gsppca.data import Matrix
@@ -216,7 +216,7 @@ def known_core(model: VariableSelection) -> CoreFit | None:
     core = fitted.chosen.core or fitted.found.core
     if core is not None:
         return core
-    if fitted.frame is None or fitted.frame.data.n_samples < N_FOLDS:
+    if fitted.frame is None or fitted.frame.data.n_samples < FEWEST_SAMPLES:
         return None
     return model._core()
 

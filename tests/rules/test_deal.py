@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gsppca.rules.deal import deal_rows
+from gsppca.rules.deal import deal_rows, n_folds
 from gsppca.rules.ties import largest_first, places_of_largest, tolerant_ranks
 
 
@@ -46,6 +46,10 @@ def test_folds_are_balanced_along_the_scores():
     order = np.argsort(scores)
     for start in range(0, 50, 5):
         assert len(set(fold[order[start : start + 5]])) == 5
+
+
+def test_few_rows_have_more_folds_but_one_row_each_at_least():
+    assert [n_folds(n) for n in (4, 10, 39, 40, 5000)] == [4, 10, 10, 5, 5]
 
 
 def test_rounding_does_not_order():

@@ -23,11 +23,11 @@ from gsppca.parameters import Parameters
 from gsppca.progress import tell
 from gsppca.results import EvidencePath, Found, Wishes
 from gsppca.rules.core_rule import core_of
+from gsppca.rules.deal import FEWEST_SAMPLES
 from gsppca.rules.ties import EQUAL, tolerant_ranks
 from gsppca.stages import check_n_components, estimate_n_components
 
 SPARE_COMPONENTS = 3  # beyond twice those that stand out of the noise, for the evidence to choose from
-FEWEST_SAMPLES = 5  # for a core: one for each fold of its cross-validation
 LEADING = 10  # components that the core predicts, when their number was not given
 SAMPLES_EACH = 5  # samples for each of them
 SAME_LOG_ODDS = 1e-6  # log odds that differ by less differ by rounding

@@ -21,9 +21,9 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS, sums_and_squares
-from gsppca.rules.deal import deal_rows
+from gsppca.rules.deal import deal_rows, n_folds
 from gsppca.rules.shares import CoreDescription
-from gsppca.rules.task import MOST_STEPS, N_FOLDS, Task
+from gsppca.rules.task import MOST_STEPS, Task
 from gsppca.rules.ties import largest_first
 
 SHARE = 0.9
@@ -152,7 +152,6 @@ def find_core(
     include: IntArray = NONE,
     exclude: IntArray = NONE,
     relevance: FloatArray | None = None,
-    n_folds: int = N_FOLDS,
     standardise: bool = True,
     rows: FloatArray | None = None,
 ) -> CoreFit:
@@ -179,8 +178,6 @@ def find_core(
         How relevant each variable is. Where at most half of all variables are relevant, so that most are noise, those
         that add no more than chance to the prediction follow in this order; by default, in the order of what each
         predicts alone. It does not matter otherwise.
-    n_folds : int, default=5
-        Folds of the cross-validation; at most one for each row.
     standardise : bool, default=True
         Whether the components are those of standardised variables. If not, they are in the units of `matrix`.
         Variables predict in standard units in any case.
@@ -189,7 +186,7 @@ def find_core(
         out to folds; by default, a pass over the data finds them.
     """
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
-    fold = _dealt(task, rows, min(n_folds, matrix.n_samples))
+    fold = _dealt(task, rows)
     choice = _choose(task, fold, share)
     core = choice.order[: choice.size]
     return CoreFit(
@@ -204,12 +201,13 @@ def find_core(
     )
 
 
-def _dealt(task: Task, rows: FloatArray | None, n_folds: int) -> IntArray:
+def _dealt(task: Task, rows: FloatArray | None) -> IntArray:
     """Return the fold of every row: by its first principal score, or, with many rows, by its length."""
+    count = n_folds(task.everything.n_samples)
     if task.everything.n_samples <= MANY_ROWS:
-        return deal_rows(task.decomposition.scores[:, 0], task.decomposition.row_squares, n_folds)
+        return deal_rows(task.decomposition.scores[:, 0], task.decomposition.row_squares, count)
     rows = sums_and_squares(task.everything) if rows is None else rows
-    return deal_rows(rows[:, 1], rows[:, 0], n_folds)
+    return deal_rows(rows[:, 1], rows[:, 0], count)
 
 
 class _Choice(NamedTuple):

@@ -9,6 +9,7 @@ from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
 from gsppca.rules.by_rows import FromOuterGram, Iterated
+from gsppca.rules.deal import n_folds
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward, blocks
 from gsppca.rules.listing import listed
@@ -16,7 +17,6 @@ from gsppca.rules.parts import Targets
 from gsppca.rules.pool import Pool
 from gsppca.rules.training import Decomposition, FromGrams
 
-N_FOLDS = 5
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
 LOOKS = (4, 16, 48)  # choices after which a pool of some variables is made anew
@@ -66,7 +66,7 @@ class Task:
         standard = self.everything if used.all() else _standardised(own)
         targets = Targets(standard, relevant[used], np.ones(len(deviations)) if standardise else deviations)
         n = own.n_samples
-        most = max(n - -(-n // N_FOLDS) - 1, 1)  # that the training rows of a fold have
+        most = max(n - -(-n // n_folds(n)) - 1, 1)  # that the training rows of a fold have
         self.decomposition = self._decomposed(targets, min(n_components, most, int(relevant.sum())))
         self.allowed = ~np.isin(self.places, exclude)
         self.first = np.flatnonzero(np.isin(self.places, include))
