@@ -84,8 +84,13 @@ def best_g(log_bayes_factor: Callable[[float], FloatArray], log_odds: float) -> 
         Prior log odds of being explained.
     """
     # log(1 - pi + pi BF) = log(1 - pi) + log(1 + odds BF), the first term the same for all g.
-    values = np.array([np.logaddexp(0.0, log_odds + log_bayes_factor(g)).mean() for g in GRID.tolist()])
+    values = np.array([_log_one_plus_exp(log_odds + log_bayes_factor(g)).mean() for g in GRID.tolist()])
     return float(GRID[np.argmax(values >= values.max() - TIE)])
+
+
+def _log_one_plus_exp(x: FloatArray) -> FloatArray:
+    """What `numpy.logaddexp` of zero and x is, some times as fast; exact enough as a term of a sum."""
+    return np.maximum(x, 0.0) + np.log(1 + np.exp(-np.abs(x)))
 
 
 def probability(log_odds: FloatArray) -> FloatArray:

@@ -55,10 +55,11 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
     # Noise variance with d components: mean over the k - d other directions, of which k - r are empty.
     noise = (lam.sum() + spectrum.rest_sum - np.cumsum(top)) / (k - d)
     with np.errstate(divide="ignore", invalid="ignore"):
-        gaps = np.log(top[:, None] - lam[None, :])  # (most, r), read where i < j only
+        later = d[:, None] <= np.arange(len(lam))  # i < j
+        gaps = np.log(top[:, None] - lam, where=later, out=np.zeros(later.shape))
         log_top = np.cumsum(np.log(top))
-        inner = np.cumsum([gaps[:i, i].sum() for i in range(most)])  # sum_{i<j<=d} log(lam_i - lam_j)
-        tails = np.array([gaps[:m, m:].sum() for m in d]) + np.cumsum(_gaps_to_rest(top, spectrum))  # i<=d<j<=r
+        inner = np.cumsum(gaps[:, :most].sum(axis=0))  # sum_{i<j<=d} log(lam_i - lam_j)
+        tails = np.cumsum(gaps.sum(axis=1) + _gaps_to_rest(top, spectrum)) - inner  # i<=d<j<=r
         excess = np.where(d[:, None] >= d[None, :], top[None, :] - noise[:, None], np.nan)  # l_i at each d
         log_excess = np.nansum(np.log(excess), axis=1)
         total_excess = np.nansum(excess, axis=1)

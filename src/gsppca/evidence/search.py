@@ -148,7 +148,8 @@ def find_support(
         if left < 1 or np.count_nonzero(kept) < FEWEST_LEFT:
             break
         rest = matrix.columns(kept)
-        group = _Group.among(Supports(rest, min(left, rest.n_features - 1), own_noise, False, temperature, progress))
+        others = Supports(rest, min(left, rest.n_features - 1), own_noise, False, temperature, progress)
+        group = _Group.among(others, further=True)
         if not group.is_supported or is_carried_by_few(rest, group.support.members):
             break
         found.append(group)
@@ -182,8 +183,8 @@ class _Group:
     units: NoiseUnits | None
 
     @classmethod
-    def among(cls, supports: Supports) -> _Group:
-        _search(supports)
+    def among(cls, supports: Supports, further: bool = False) -> _Group:
+        _search(supports, further)
         supports = _in_noise_units(supports)
         best = supports.best
         # Supports of a size are equally probable, and so are sizes and numbers of components.
@@ -197,13 +198,15 @@ class _Group:
         return self.support.log_evidence > self.log_price
 
 
-def _search(supports: Supports) -> None:
-    """Visit supports; the best is then known to `supports`."""
+def _search(supports: Supports, further: bool) -> None:
+    """Visit supports; the best is then known to `supports`. A further group that is mere noise is given up early."""
     everything = supports.at(np.ones(supports.p, dtype=bool))
     # Many factors find what is weak beside much noise, the best number finds what many would fill with noise.
     for n_components in (supports.most, None):
         _walk_from_best(supports, _eliminate(supports, everything, KEPT, n_components))
     best = supports.best
+    if further and not best.value > 0:
+        return
     if NEAR * best.size < supports.p:
         near = supports.first(_bounded(supports.log_odds(best)), NEAR * best.size)
         _walk_from_best(supports, _eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components))
@@ -290,7 +293,7 @@ def _walk_from_best(supports: Supports, visited: list[Support]) -> None:
 
 def _walk(supports: Supports, start: Support) -> None:
     """Move to the variables that the factors of the support make more likely in than out, again and again."""
-    support = start
+    support, rise = start, math.inf
     for _ in range(MAX_STEPS):
         if supports.has_odds(support):
             break
@@ -298,8 +301,14 @@ def _walk(supports: Supports, start: Support) -> None:
         if np.count_nonzero(members) < 2:
             break
         last, support = support.value, supports.at(members)
-        if not support.value > last + SMALL_RISE:
+        before, rise = rise, support.value - last
+        if not rise > SMALL_RISE or _falls_behind(supports.best.value - support.value, rise, before):
             break
+
+
+def _falls_behind(behind: float, rise: float, before: float) -> bool:
+    """Whether a walk whose rises go on to shrink as they do will not make up for what it is behind the best."""
+    return rise < before < math.inf and rise**2 / (before - rise) < behind
 
 
 def _bounded(log_odds: FloatArray) -> FloatArray:

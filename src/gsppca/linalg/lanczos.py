@@ -5,7 +5,7 @@
 1. Nothing is restarted: as many steps as it takes, for a matrix of some thousands, are a small part of the matrix, and
    a restart loses some of what they have found.
 2. Only half of the matrix is read at each step: beyond the caches, that is what a step costs.
-3. The basis is kept orthogonal in full, by two rounds of Gram-Schmidt.
+3. The basis is kept orthogonal in full: after the recurrence, by one round of Gram-Schmidt.
 4. The start is a function of the diagonal, so that the order of rows does not show. If it spans an invariant space, a
    fixed random vector opens the rest.
 """
@@ -56,8 +56,10 @@ def lanczos_pairs(matrix: FloatArray, count: int, n_values: int = 0) -> tuple[Fl
         image = dsymv(1.0, half, following, lower=1)
         diagonal[step - 1] = image @ following
         largest = max(largest, diagonal[step - 1])
-        for _ in range(2):
-            image -= (known @ image) @ known
+        image -= diagonal[step - 1] * following
+        if step > 1:
+            image -= beside[step - 2] * basis[step - 2]
+        image -= (known @ image) @ known
         left = float(np.sqrt(image @ image))
         if step >= min(check, order):
             values, vectors = eigh_tridiagonal(
