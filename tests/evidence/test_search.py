@@ -13,7 +13,7 @@ from gsppca.components.units import share_units
 from gsppca.data import as_matrix
 from gsppca.datasets import make_noise, make_noise_range, make_strengths
 from gsppca.evidence.path import evidence_along
-from gsppca.evidence.search import ODDS, find_support, standardised
+from gsppca.evidence.search import ODDS, _falls_behind, find_support, standardised
 from tests.needs import optional
 
 REAL = Path(os.environ.get("GSPPCA_DATA") or Path(__file__).parents[3] / "shared" / "data") / "ufs"
@@ -277,3 +277,11 @@ def test_exact_copies_in_any_order(n, p, n_different):
         rng = np.random.default_rng(seed)
         columns = rng.permutation(p)
         same(found, fit(X[rng.permutation(n)][:, columns], most=35), columns)
+
+
+def test_a_walk_falls_behind_when_its_rises_add_up_to_less():
+    """Rises of 20, 10, 5, ... from here on add up to 10."""
+    assert _falls_behind(10.1, 10.0, 20.0)
+    assert not _falls_behind(9.9, 10.0, 20.0)
+    assert not _falls_behind(1e6, 10.0, np.inf)  # after one step nothing is known of what follows
+    assert not _falls_behind(1e6, 20.0, 10.0)  # nor where rises grow
