@@ -52,7 +52,7 @@ unit: $(VENV)/.dev
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -q -k check_array_api_input $(CHECKED)  # skipped by scikit-learn without this variable
 
 cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processes, one at a time
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m cluster $(REQUIRED) tests/test_distributed.py tests/test_pass_file.py
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m cluster $(REQUIRED) tests/test_distributed.py
 
 kills: $(VENV)/.dev  ## 50 fits on a dask cluster, in each of which a worker is killed: do they end, and with the same bits?
 	$(BIN)/python -m benchmarks.kills --fits 50

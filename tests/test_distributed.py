@@ -18,6 +18,7 @@ from gsppca import GSPPCA, Paper
 from gsppca.data import BlockError
 from gsppca.data.lazy import LazyBlocks
 from tests.needs import optional
+from tests.test_pass_file import KINDS, ends_as_if_it_had_not_died, kill_a_fit
 
 distributed = optional("distributed")
 da = optional("dask.array")
@@ -186,6 +187,13 @@ def test_a_dead_client_of_a_cluster_leaves_no_task(cluster):
         process.wait()
         process.stdout.close()
     wait_until(lambda: not scheduler.tasks)
+
+
+def test_a_client_that_is_killed_resumes(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("gsppca._checkpoint.EVERY", 0.0)
+    X = KINDS["heavy tails"]
+    kill_a_fit(tmp_path, X, cluster.cluster.scheduler_address)
+    ends_as_if_it_had_not_died(tmp_path, X)
 
 
 def test_the_number_of_workers_changes_no_bit(cluster):
