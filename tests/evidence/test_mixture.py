@@ -18,8 +18,8 @@ def density(k, d, squared, alpha, variance):
 
 
 def exact_log_density(k, d, squared, alpha, variance):
-    """Log density and slope by mpmath's quadrature in 30 digits, over s itself, cut where the integrand bends."""
-    with mpmath.workdps(30):
+    """Log density and slope by mpmath's quadrature in 20 digits, over s itself, cut where the integrand bends."""
+    with mpmath.workdps(20):
         k, d, rho, alpha, tau = (mpmath.mpf(float(value)) for value in (k, d, squared, alpha, variance))
         rho, tau = rho * alpha**2, tau * alpha**2
 
