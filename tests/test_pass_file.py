@@ -43,7 +43,7 @@ KINDS = {
 }
 
 
-def blocks(X, height=1000):
+def blocks(X, height=1500):
     da = optional("dask.array")
     if isinstance(X, np.ndarray):
         return as_blocks(da.from_array(X, chunks=(height, -1)))
@@ -306,7 +306,7 @@ def slow(self, task, combine):
     return counted(self, task, combine)
 
 Blocks._counted = slow
-X = da.from_array(np.load(sys.argv[1] + "/X.npy"), chunks=(1000, -1))
+X = da.from_array(np.load(sys.argv[1] + "/X.npy"), chunks=(1500, -1))
 if len(sys.argv) > 2:
     from distributed import Client
     client = Client(sys.argv[2])
