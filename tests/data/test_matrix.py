@@ -17,7 +17,7 @@ from gsppca.data import sparse as sparse_module
 from gsppca.data import stored as stored_module
 from tests.needs import optional
 
-SHAPES = [(2, 2), (301, 33), (20, 90)]
+SHAPES = [(2, 2), (131, 33), (20, 90)]
 
 
 def dask_blocks(X, heights, kind=np.asarray):
