@@ -91,7 +91,7 @@ def same_bits(one, other):
 
 @pytest.mark.parametrize("persisted", [False, True])
 def test_a_killed_worker_changes_no_bit(cluster, persisted, monkeypatch):
-    X = blocks_of(seconds=0.02)
+    X = blocks_of(n_blocks=4, seconds=0.02)
     wanted = GSPPCA(2, method=PAPER).fit(X.persist() if persisted else X)
     in_memory = GSPPCA(2, method=PAPER).fit(X.compute())
     np.testing.assert_allclose(wanted.relevance_, in_memory.relevance_, atol=1e-9)
@@ -197,10 +197,10 @@ def test_a_client_that_is_killed_resumes(cluster, tmp_path, monkeypatch):
 
 
 def test_the_number_of_workers_changes_no_bit(cluster):
-    two = GSPPCA(2, method=PAPER).fit(blocks_of())
+    two = GSPPCA(2, method=PAPER).fit(blocks_of(n_blocks=4))
     cluster.cluster.scale(1)
     cluster.sync(cluster.cluster._correct_state)
-    one = GSPPCA(2, method=PAPER).fit(blocks_of())
+    one = GSPPCA(2, method=PAPER).fit(blocks_of(n_blocks=4))
     cluster.cluster.scale(2)
     same_bits(one, two)
 
