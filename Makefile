@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # One thread of BLAS for each worker: there are as many workers as cores.
+# Each worker takes tests that are neighbours, which share fixtures and one browser; who is done first takes from the other.
 # A worker that crashes ends the run: with one put in its place, pytest-xdist may wait for ever.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup --max-worker-restart=0
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --max-worker-restart=0
 QUICK := not slow and not nightly and not cluster and not browser
 # The tests that run scikit-learn's own checks of estimators.
 CHECKED := tests/test_estimator.py tests/baselines/test_interface.py
