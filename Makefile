@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules are kept, whatever the shell says: tests start many interpreters.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo quick test lint spell types unit cluster kills nightly browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
+.PHONY: help demo quick test lint spell types arrays unit cluster kills nightly browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean
 
 help:  ## this list
@@ -34,7 +34,7 @@ quick: $(VENV)/.dev  ## before every commit: ruff, and the tests that are not sl
 	$(PYTEST) -q -m "$(QUICK)" tests
 
 test: $(VENV)/.dev  ## what CI runs: ruff, mypy, the site, all tests; those of clusters last, alone
-	$(MAKE) -j2 --output-sync=target lint types docs  # each takes one core
+	$(MAKE) -j2 --output-sync=target types docs lint arrays  # what takes longest first
 	$(MAKE) unit
 	$(MAKE) cluster
 
@@ -51,7 +51,9 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(PYTEST) $(REQUIRED)
-	SCIPY_ARRAY_API=1 $(BIN)/pytest -q -k check_array_api_input $(CHECKED)  # skipped by scikit-learn without this variable
+
+arrays: $(VENV)/.dev  # checks that scikit-learn skips without this variable
+	SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -k check_array_api_input $(CHECKED)
 
 cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processes, one at a time
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m cluster $(REQUIRED) tests/test_distributed.py
