@@ -39,20 +39,6 @@ def test_nothing_heavy_is_imported_before_the_arguments_are_parsed(arguments):
     assert result.stderr.rsplit("LOADED", 1)[1].strip() == ""
 
 
-def test_importing_the_package_is_light_and_its_names_are_there():
-    code = (
-        "import sys, gsppca; assert 'sklearn' not in sys.modules and 'numpy' not in sys.modules;"
-        "assert set(gsppca.__all__) <= set(dir(gsppca));"
-        "from gsppca import *; assert GSPPCA is gsppca.GSPPCA;"
-        "import gsppca.io; assert all(getattr(gsppca, name) for name in gsppca.__all__)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(SOURCE)})
-    import gsppca
-
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = gsppca.nothing
-
-
 def test_help_has_the_options_and_examples_at_80_columns(call):
     code, out, _ = call("--help")
     assert code == 0
@@ -196,7 +182,7 @@ def test_names_are_text_not_markup_nor_commands_to_the_terminal(call, tmp_path, 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_fits_leave_nothing(tmp_path, number):
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "large.npy", rng.normal(size=(300, 200)))
+    np.save(tmp_path / "large.npy", rng.normal(size=(1500, 800)))
     # No tolerance and no end: the fit runs until it is stopped.
     endless = ["--method", "paper", "-d", "10", "-v", "--set", "method__noise_variance=0.5"]
     endless += ["--set", "method__tol=0", "--set", "method__max_iter=1000000"]
