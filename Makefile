@@ -33,10 +33,10 @@ quick: $(VENV)/.dev  ## before every commit: ruff, and the tests that are not sl
 	$(BIN)/ruff check --quiet .
 	$(PYTEST) -q -m "$(QUICK)" tests
 
-test: $(VENV)/.dev  ## what CI runs: ruff, mypy, the site, all tests; those of clusters last, alone
-	$(MAKE) -j2 --output-sync=target types docs lint arrays  # what takes longest first
+# The tests of clusters mostly wait for processes: what takes one core, one after the other, runs beside them.
+test: $(VENV)/.dev  ## what CI runs: ruff, mypy, the site, all tests
+	$(MAKE) -j2 --output-sync=target cluster types docs lint arrays
 	$(MAKE) unit
-	$(MAKE) cluster
 
 lint: spell $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -45,9 +45,8 @@ lint: spell $(VENV)/.dev
 spell: $(VENV)/.dev
 	$(BIN)/codespell
 
-# Two processes, for versions of mypy that know how; others do not look at the variable.
 types: $(VENV)/.dev
-	MYPY_NUM_WORKERS=2 $(BIN)/mypy
+	$(BIN)/mypy
 
 unit: $(VENV)/.dev
 	$(PYTEST) $(REQUIRED)

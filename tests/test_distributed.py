@@ -24,7 +24,7 @@ distributed = optional("distributed")
 da = optional("dask.array")
 
 # What a dying cluster says on its way down is not ours to judge.
-# They kill processes and wait for their replacement: run by `make cluster`, in one process, beside nothing else.
+# They kill processes and wait for their replacement: run by `make cluster`, in one process, one at a time.
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.cluster, pytest.mark.timeout(300)]
 
 PAPER = Paper(tol=1e-3)
