@@ -33,7 +33,7 @@ quick: $(VENV)/.dev  ## before every commit: ruff, and the tests that are not sl
 	$(BIN)/ruff check --quiet .
 	$(PYTEST) -q -m "$(QUICK)" tests
 
-# The tests of clusters mostly wait for processes: what takes one core, one after the other, runs beside them.
+# The tests of clusters take one core of two on average: what takes one core, one after the other, runs beside them.
 test: $(VENV)/.dev  ## what CI runs: ruff, mypy, the site, all tests
 	$(MAKE) -j2 --output-sync=target cluster types docs lint arrays
 	$(MAKE) unit
