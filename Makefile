@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # One thread of BLAS for each worker: there are as many workers as cores.
+# Each worker takes tests that are neighbours, which share fixtures and one browser; who is done first takes from the other.
 # A worker that crashes ends the run: with one put in its place, pytest-xdist may wait for ever.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup --max-worker-restart=0
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --max-worker-restart=0
 QUICK := not slow and not nightly and not cluster and not browser
 # The tests that run scikit-learn's own checks of estimators.
 CHECKED := tests/test_estimator.py tests/baselines/test_interface.py
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules are kept, whatever the shell says: tests start many interpreters.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo quick test lint spell types unit cluster kills nightly browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
+.PHONY: help demo quick test lint spell types arrays unit cluster kills nightly browser-tests tiers mutations coverage docs versions gallery architecture browser bench \
 	experiments package minimal lowest newest pythons install hooks format clean
 
 help:  ## this list
@@ -32,10 +33,10 @@ quick: $(VENV)/.dev  ## before every commit: ruff, and the tests that are not sl
 	$(BIN)/ruff check --quiet .
 	$(PYTEST) -q -m "$(QUICK)" tests
 
-test: $(VENV)/.dev  ## what CI runs: ruff, mypy, the site, all tests; those of clusters last, alone
-	$(MAKE) -j2 --output-sync=target lint types docs  # each takes one core
+# The tests of clusters take one core of two on average: what takes one core, one after the other, runs beside them.
+test: $(VENV)/.dev  ## what CI runs: ruff, mypy, the site, all tests
+	$(MAKE) -j2 --output-sync=target cluster types docs lint arrays
 	$(MAKE) unit
-	$(MAKE) cluster
 
 lint: spell $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -49,10 +50,12 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(PYTEST) $(REQUIRED)
-	SCIPY_ARRAY_API=1 $(BIN)/pytest -q -k check_array_api_input $(CHECKED)  # skipped by scikit-learn without this variable
+
+arrays: $(VENV)/.dev  # checks that scikit-learn skips without this variable
+	SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -k check_array_api_input $(CHECKED)
 
 cluster: $(VENV)/.dev  ## tests that start dask clusters and kill their processes, one at a time
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m cluster $(REQUIRED) tests/test_distributed.py tests/test_pass_file.py
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m cluster $(REQUIRED) tests/test_distributed.py
 
 kills: $(VENV)/.dev  ## 50 fits on a dask cluster, in each of which a worker is killed: do they end, and with the same bits?
 	$(BIN)/python -m benchmarks.kills --fits 50

@@ -127,12 +127,18 @@ def test_files_are_of_a_readable_size():
     assert {name: count for name, count in long.items() if count > reasons.get(name, 350)} == {}
 
 
-def test_importing_the_library_imports_no_extra():
+def test_importing_the_library_is_light_brings_its_names_and_no_extra():
     """No more than scikit-learn itself imports, which takes pandas along where it is installed."""
     code = (
-        "import sys, sklearn.base, sklearn.feature_selection; before = set(sys.modules);"
-        "import gsppca; [getattr(gsppca, name) for name in gsppca.__all__];"
-        "print([m for m in ('matplotlib', 'pandas', 'dask', 'plotly', 'pywt') if m in set(sys.modules) - before])"
+        "import sys, gsppca; assert 'sklearn' not in sys.modules and 'numpy' not in sys.modules;"
+        "assert set(gsppca.__all__) <= set(dir(gsppca));"
+        "import sklearn.base, sklearn.feature_selection; before = set(sys.modules);"
+        "from gsppca import *; assert GSPPCA is gsppca.GSPPCA;"
+        "assert all(getattr(gsppca, name) for name in gsppca.__all__);"
+        "print([m for m in ('matplotlib', 'pandas', 'dask', 'plotly', 'pywt') if m in set(sys.modules) - before]);"
+        "import gsppca.io"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = gsppca.nothing

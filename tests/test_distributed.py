@@ -18,12 +18,13 @@ from gsppca import GSPPCA, Paper
 from gsppca.data import BlockError
 from gsppca.data.lazy import LazyBlocks
 from tests.needs import optional
+from tests.test_pass_file import KINDS, ends_as_if_it_had_not_died, kill_a_fit
 
 distributed = optional("distributed")
 da = optional("dask.array")
 
 # What a dying cluster says on its way down is not ours to judge.
-# They kill processes and wait for their replacement: run by `make cluster`, in one process, beside nothing else.
+# They kill processes and wait for their replacement: run by `make cluster`, in one process, one at a time.
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.cluster, pytest.mark.timeout(300)]
 
 PAPER = Paper(tol=1e-3)
@@ -90,7 +91,7 @@ def same_bits(one, other):
 
 @pytest.mark.parametrize("persisted", [False, True])
 def test_a_killed_worker_changes_no_bit(cluster, persisted, monkeypatch):
-    X = blocks_of(seconds=0.02)
+    X = blocks_of(n_blocks=4, seconds=0.02)
     wanted = GSPPCA(2, method=PAPER).fit(X.persist() if persisted else X)
     in_memory = GSPPCA(2, method=PAPER).fit(X.compute())
     np.testing.assert_allclose(wanted.relevance_, in_memory.relevance_, atol=1e-9)
@@ -188,11 +189,18 @@ def test_a_dead_client_of_a_cluster_leaves_no_task(cluster):
     wait_until(lambda: not scheduler.tasks)
 
 
+def test_a_client_that_is_killed_resumes(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("gsppca._checkpoint.EVERY", 0.0)
+    X = KINDS["heavy tails"]
+    kill_a_fit(tmp_path, X, cluster.cluster.scheduler_address)
+    ends_as_if_it_had_not_died(tmp_path, X)
+
+
 def test_the_number_of_workers_changes_no_bit(cluster):
-    two = GSPPCA(2, method=PAPER).fit(blocks_of())
+    two = GSPPCA(2, method=PAPER).fit(blocks_of(n_blocks=4))
     cluster.cluster.scale(1)
     cluster.sync(cluster.cluster._correct_state)
-    one = GSPPCA(2, method=PAPER).fit(blocks_of())
+    one = GSPPCA(2, method=PAPER).fit(blocks_of(n_blocks=4))
     cluster.cluster.scale(2)
     same_bits(one, two)
 

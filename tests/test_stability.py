@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +13,7 @@ from sklearn.feature_selection import VarianceThreshold
 
 from gsppca import GSPPCA, GSPPCASelector
 from gsppca.baselines import ThresholdedPCA
-from gsppca.comparison.stability import StabilityResult, _draw, stability
+from gsppca.comparison.stability import StabilityResult, _draw, _fit_on, stability
 from gsppca.progress import listening
 from tests.needs import optional
 
@@ -88,13 +91,22 @@ def test_permuting_the_columns_permutes_the_frequencies(factor_data):
     np.testing.assert_array_equal(moved.frequencies, result.frequencies[permutation])
 
 
-def test_containers_and_jobs_agree(factor_data):
+def test_containers_agree(factor_data):
     pd = optional("pandas")
     X, _ = factor_data(1, n=60)
     wanted = stability(GSPPCA(3), X, 5, random_state=0).supports
     for data in (X.tolist(), pd.DataFrame(X), sparse.csr_matrix(X), sparse.csc_matrix(X)):
         np.testing.assert_array_equal(stability(GSPPCA(3), data, 5, random_state=0).supports, wanted)
-    np.testing.assert_array_equal(stability(GSPPCA(3), X, 5, random_state=0, n_jobs=2).supports, wanted)
+
+
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.nightly)])
+def test_jobs_agree(factor_data, backend):
+    """In threads; at night in processes, which take long to begin. What they are sent can be pickled."""
+    X, _ = factor_data(1, n=60)
+    wanted = stability(GSPPCA(3), X, 5, random_state=0).supports
+    assert pickle.loads(pickle.dumps((_fit_on, GSPPCA(3), X)))
+    with joblib.parallel_config(backend):
+        np.testing.assert_array_equal(stability(GSPPCA(3), X, 5, random_state=0, n_jobs=2).supports, wanted)
 
 
 def test_progress_is_told():

@@ -33,7 +33,11 @@ every_method = pytest.mark.parametrize(
 )
 
 
-@parametrize_with_checks([method(**parameters) for method, parameters in METHODS.items()])
+# The checks look at the interface: the shortest paths and the loosest tolerance will do.
+HASTY = {SPCA: {"tol": 1e-2}, SSPCA: {"n_penalties": 3, "cv": 2}}
+
+
+@parametrize_with_checks([method(**HASTY.get(method, parameters)) for method, parameters in METHODS.items()])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -133,8 +137,10 @@ def test_constant_columns_come_last(method, small):
 @every_method
 def test_equal_columns_are_drawn_by_lot_not_by_position(method, small):
     twins = np.column_stack([small, small])
-    first_half = set()
+    first_half: set[bool] = set()
     for seed in range(6):
+        if len(first_half) == 2:
+            break
         model = method(n_components=1, n_features_to_select=1, random_state=seed).fit(twins)
         assert model.n_selected_ == 1
         first_half.add(bool(model.get_support(indices=True)[0] < small.shape[1]))

@@ -39,16 +39,19 @@ def numbers():
     return X, names, {names[i] for i in GSPPCA(2).fit(X).get_support(indices=True)}
 
 
-@pytest.fixture
-def table(tmp_path, numbers):
+def write_table(path, numbers):
     """A CSV file with row names and a label."""
     X, names, _ = numbers
-    path = tmp_path / "table.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["sample", *names, "kind"])
         writer.writerows([f"s{i}", *row, "xy"[i % 2]] for i, row in enumerate(X.tolist()))
     return path
+
+
+@pytest.fixture
+def table(tmp_path, numbers):
+    return write_table(tmp_path / "table.csv", numbers)
 
 
 @pytest.fixture

@@ -225,7 +225,7 @@ def test_columns_that_are_all_constant_are_filled():
 def test_a_tenth_of_the_entries_missing_hardly_changes_the_selection(law):
     """Section 3.2, n = 66: mean F-score within 3 points of that of the complete data."""
     scores = []
-    for seed in range(4):
+    for seed in range(2):
         data = make_noise_range(snr=0.5, n_samples=66, random_state=seed)
         chance = np.full(data.X.shape, 0.1)
         if law == "at random":  # more gaps where the first, observed column is large
@@ -235,5 +235,5 @@ def test_a_tenth_of_the_entries_missing_hardly_changes_the_selection(law):
         for X in (data.X, impute(holes, 10).inflated()):
             support = GSPPCA(10).fit(X).support_
             scores.append(2 * (support & data.support).sum() / (support.sum() + 20))
-    complete, imputed = np.reshape(scores, (4, 2)).mean(axis=0)
+    complete, imputed = np.reshape(scores, (2, 2)).mean(axis=0)
     assert imputed > complete - 0.03

@@ -95,11 +95,13 @@ def test_the_density_is_the_noiseless_limit_of_the_scale_mixture(k, d):
     """x | s ~ N(0, (s/alpha^2 + sigma^2) I), s ~ chi^2_d, by quadrature, sigma -> 0."""
     alpha, row = 0.9, np.random.default_rng(0).standard_normal(k) * 2
     square = row @ row
+    log_constant = -d / 2 * np.log(2) - special.gammaln(d / 2)  # of the chi^2 density, written out: many calls
 
     def mixture(variance):
         def integrand(s):
             v = s / alpha**2 + variance
-            return np.exp(-k / 2 * np.log(2 * np.pi * v) - square / (2 * v)) * stats.chi2(d).pdf(s)
+            log_normal = -k / 2 * np.log(2 * np.pi * v) - square / (2 * v)
+            return np.exp(log_normal + log_constant + (d / 2 - 1) * np.log(s) - s / 2)
 
         return np.log(integrate.quad(integrand, 0, 200, limit=500, points=[0.1, 1, 5, 20], epsabs=0, epsrel=1e-11)[0])
 
@@ -112,7 +114,7 @@ def test_the_density_is_the_noiseless_limit_of_the_scale_mixture(k, d):
 
 # The path against the oracle.
 
-SHAPES = [(12, 9, 3), (9, 14, 1), (6, 10, 5), (20, 7, 6)]
+SHAPES = [(8, 9, 3), (6, 14, 1), (6, 10, 5), (9, 7, 6)]
 
 
 @pytest.mark.parametrize(("n", "p", "d"), SHAPES)
@@ -157,8 +159,8 @@ def test_the_slope_vanishes_at_the_rate_found(d):
 def test_sudden_changes_along_the_ranking_do_no_harm():
     """One variable of enormous, skewed variance in the middle."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 300)) * np.where(np.arange(300) == 150, 200.0, 1.0)
-    X[:, 150] *= np.linspace(0, 3, 40) ** 4
+    X = rng.standard_normal((15, 300)) * np.where(np.arange(300) == 150, 200.0, 1.0)
+    X[:, 150] *= np.linspace(0, 3, 15) ** 4
     path = evidence_path(X, np.arange(300), 3, 1.0)
     for size in (1, 140, 150, 151, 152, 160, 300):
         alpha = path.slab_rates[size - 1]

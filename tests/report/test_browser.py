@@ -24,7 +24,7 @@ from gsppca.report import write_report
 
 from .conftest import HOSTILE, HOSTILE_LABEL
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]  # one browser, one large report
+pytestmark = pytest.mark.browser
 FETCHED = ("http:", "https:", "ws:", "wss:", "ftp:")
 
 

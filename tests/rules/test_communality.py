@@ -102,7 +102,7 @@ def test_noise_gives_d_over_n_less_one_whatever_its_law(law, n, p):
     rng, d = np.random.default_rng(0), 3
     draw = rng.standard_normal if law == "normal" else lambda shape: rng.exponential(size=shape) ** 2
     plain, adjusted = [], []
-    for _ in range(150):
+    for _ in range(80):
         matrix = as_matrix(draw((n, p)))
         plain.append(leave_one_out_r2(matrix, d).mean())
         adjusted.append(leave_one_out_r2(matrix, d, adjusted=True).mean())
