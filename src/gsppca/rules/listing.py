@@ -23,7 +23,7 @@ BY_GAIN = BY_AGREEMENT = 128  # variables that a selection lists
 BY_COMPONENT = 160  # the same, of all components together
 
 
-def listed(forward: Forward, ties: FloatArray, most: int) -> IntArray:
+def listed(forward: Forward, ties: FloatArray, most: int, times: int = 1) -> IntArray:
     """Return the variables that a selection lists, and those that it has chosen, ascending.
 
     Parameters
@@ -34,6 +34,8 @@ def listed(forward: Forward, ties: FloatArray, most: int) -> IntArray:
         What decides between equal ones, largest first.
     most : int
         How many variables are chosen at most.
+    times : int, default=1
+        How many times as many variables as usual are listed.
     """
     p, d = len(forward.allowed), len(forward.part.axes)
     gains, singly, agreement = np.empty(p), np.empty((d, p)), np.empty(p if forward.by_agreement else 0)
@@ -49,12 +51,12 @@ def listed(forward: Forward, ties: FloatArray, most: int) -> IntArray:
         gains[some], singly[:, some] = gains_of(cross, variance, forward.own(some)), cross**2 / variance
         if forward.by_agreement:
             agreement[some] = forward.agreement.likely(np.array(forward.order), some)
-    wishes: list[tuple[FloatArray, int]] = [(gains, BY_GAIN)]
-    wishes += [(values, -(-BY_COMPONENT // d)) for values in singly]
+    wishes: list[tuple[FloatArray, int]] = [(gains, times * BY_GAIN)]
+    wishes += [(values, -(-times * BY_COMPONENT // d)) for values in singly]
     if forward.sparse:
         wishes.append((forward.relevance, most))
     if forward.by_agreement:
-        wishes.append((agreement, BY_AGREEMENT))
+        wishes.append((agreement, times * BY_AGREEMENT))
     lists = [_largest(np.where(forward.allowed, values, -np.inf), ties, count) for values, count in wishes]
     return np.unique(np.concatenate([np.array(forward.order, dtype=np.intp), *lists]))
 

@@ -20,6 +20,7 @@ from gsppca.rules.training import Decomposition, FromGrams
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
 LOOKS = (4, 16, 48)  # choices after which a pool of some variables is made anew
+MOST_TIMES = 8  # as many variables as usual are listed, where many are copies
 DIRECT_ORDER = 1024  # smaller side of the data up to which its Gram matrix is formed in any case
 LARGEST_ORDER = 2048
 SQUARE = 1.5  # rows for each column up to which one outer product takes less memory than six Gram matrices
@@ -74,7 +75,7 @@ class Task:
         self.relevance = None if relevance is None else relevance[used]
         self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
         self.pool: Pool | None = None
-        self.next_look = self.most
+        self.next_look, self.times = self.most, 1
         self.ties: FloatArray = np.empty((0, len(self.places)))
 
     @property
@@ -97,7 +98,10 @@ class Task:
         """Choose some variables in some of the selections, those of a slice."""
         end = min(len(forwards[which][0].order) + count, self.most)
         while (done := len(forwards[which][0].order)) < end:
-            if self.pool is None or self.pool.is_spent(which) or (done == self.next_look and not self.pool.complete):
+            spent = self.pool is not None and self.pool.is_spent(which)
+            if self.pool is None or spent or (done == self.next_look and not self.pool.complete):
+                # Lists that were spent hold many copies.
+                self.times = min(2 * self.times, MOST_TIMES) if spent else 1
                 self.pool = self._new_pool(forwards)
                 self.next_look = min([size for size in LOOKS if size > done], default=self.most)
             self.pool.advance(which, (end if self.pool.complete else min(end, self.next_look)) - done)
@@ -116,7 +120,7 @@ class Task:
         if p <= COMPLETE:
             lists: list[IntArray] = [np.arange(p)] * len(forwards)
         else:
-            lists = [np.union1d(listed(forward, self.ties, self.most), self.first) for forward in forwards]
+            lists = [np.union1d(listed(forward, self.ties, self.most, self.times), self.first) for forward in forwards]
         variables = np.unique(np.concatenate(lists))
         products = self.decomposition.among(variables)
         return Pool(forwards, lists, variables, products, self.ties, self.first, self.most)
