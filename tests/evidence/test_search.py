@@ -20,6 +20,12 @@ REAL = Path(os.environ.get("GSPPCA_DATA") or Path(__file__).parents[3] / "shared
 UNITS = pytest.mark.parametrize("own_noise", [True, False], ids=["own noise", "common units"])
 
 
+def order_of(found):
+    """All variables: group after group, then the others, each by falling log odds."""
+    last = np.where(found.groups > 0, found.groups, found.groups.max() + 1)
+    return np.lexsort((-found.log_odds, last))
+
+
 @pytest.fixture(scope="module")
 def data():
     return make_noise_range(0.3, n_samples=60, n_features=80, n_components=4, random_state=1)
@@ -151,17 +157,23 @@ def test_the_path_goes_through_what_was_found(own_noise):
     matrix = as_matrix(data.X)
     found = find_support(matrix, data.n_components, own_noise=own_noise)
     sizes = np.bincount(found.groups)[1:]
-    assert set(found.order[: sizes.sum()]) == set(np.flatnonzero(found.support))
+    assert set(order_of(found)[: sizes.sum()]) == set(np.flatnonzero(found.support))
     ends = np.cumsum(sizes)
     wanted = np.unique(np.r_[2, 5, ends, 60])
     path = evidence_along(
-        matrix, found.order, wanted, data.n_components, own_noise, group_sizes=sizes.tolist(), units=found.group_units
+        matrix,
+        order_of(found),
+        wanted,
+        data.n_components,
+        own_noise,
+        group_sizes=sizes.tolist(),
+        units=found.group_units,
     )
     np.testing.assert_array_equal(path.sizes, wanted)
     at = np.searchsorted(path.sizes, ends[-1])
     np.testing.assert_allclose(path.log_evidence[at], found.log_evidence, rtol=1e-9)
     assert path.dimensions[at] == found.n_components
-    alone = evidence_along(matrix, found.order, wanted, data.n_components, own_noise, units=found.group_units[:1])
+    alone = evidence_along(matrix, order_of(found), wanted, data.n_components, own_noise, units=found.group_units[:1])
     np.testing.assert_allclose(
         alone.log_evidence[: np.searchsorted(wanted, sizes[0]) + 1],
         path.log_evidence[: np.searchsorted(wanted, sizes[0]) + 1],
@@ -172,7 +184,7 @@ def test_the_path_knows_temperature_and_fixed_components(data):
     matrix = as_matrix(data.X)
     for options in ({"temperature": 3.0}, {"fixed_components": True}):
         found = find_support(matrix, 5, own_noise=True, max_groups=1, **options)
-        path = evidence_along(matrix, found.order, np.array([found.support.sum()]), 5, True, **options)
+        path = evidence_along(matrix, order_of(found), np.array([found.support.sum()]), 5, True, **options)
         np.testing.assert_allclose(path.log_evidence, found.log_evidence, rtol=1e-9)
         assert path.dimensions == found.n_components
 

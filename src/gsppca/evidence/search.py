@@ -95,12 +95,6 @@ class JointFit:
     group_components: tuple[int, ...]
     group_units: tuple[NoiseUnits | None, ...]
 
-    @property
-    def order(self) -> IntArray:
-        """All variables: group after group, then the others, each by falling log odds."""
-        last = np.where(self.groups > 0, self.groups, self.groups.max() + 1)
-        return np.lexsort((-self.log_odds, last))
-
 
 def find_support(
     matrix: Matrix,
