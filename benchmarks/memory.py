@@ -55,7 +55,7 @@ def main() -> None:
         "memory",
         "Peak memory of a fit",
         "d = 10. Memory that numpy and Python hold at most during `fit`, beyond X, divided by the size of X (below 1 "
-        "wanted). Wide data with structure: the six selections of a core hold about 37 d numbers for each variable, "
-        "that is 37 d/n; without, about 8 d/n. Other rows are pure noise, but for genes.",
+        "wanted). Wide data with structure: the six selections of a core hold about 16 d numbers for each variable, "
+        "that is 16 d/n; without, about 8 d/n. Other rows are pure noise, but for genes.",
         table(["data", "X (MB)", "default, peak / X", "paper's, peak / X"], rows),
     )

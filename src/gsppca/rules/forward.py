@@ -39,7 +39,7 @@ from gsppca.rules.shrinkage import LEAST_SHRINKAGE
 
 CHANCE = 3.0
 PROMISED = 0.94  # in the model, which promises a few points more than it keeps: about 0.9 on other rows
-BLOCK = 2048  # variables treated at a time
+BLOCK, SMALL_BLOCK = 2048, 512  # variables treated at a time; the latter where their columns are needed
 
 
 class Forward:
@@ -162,6 +162,6 @@ def gains_of(cross: FloatArray, variance: FloatArray, own: FloatArray | None) ->
     return np.einsum("...kp,...kp->...p", others, others) / variance
 
 
-def blocks(n_features: int) -> list[slice]:
+def blocks(n_features: int, size: int = BLOCK) -> list[slice]:
     """Slices of all variables, some at a time."""
-    return [slice(start, min(start + BLOCK, n_features)) for start in range(0, n_features, BLOCK)]
+    return [slice(start, min(start + size, n_features)) for start in range(0, n_features, size)]

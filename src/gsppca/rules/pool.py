@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.rules.forward import Forward, blocks, gains_of
+from gsppca.rules.forward import SMALL_BLOCK, Forward, blocks, gains_of
 from gsppca.rules.pool_products import PoolProducts
 from gsppca.rules.ties import EQUAL, places_of_largest
 
@@ -97,17 +97,19 @@ class Pool:
         np.maximum(self.variance[i], self.shrinkage[i], out=self.variance[i])
 
     def is_spent(self, which: slice) -> bool:
-        """Whether some selections need variables that are not in the pool."""
-        if self.complete:
+        """Whether some selections have nothing left to choose here, but elsewhere."""
+        return not self.complete and bool((self.closed[which].max(axis=1) < 0).any())
+
+    def is_for_less(self, which: slice) -> bool:
+        """Whether some selections begin to choose by agreement, for which nothing is listed here."""
+        if self.complete or self.for_agreement:
             return False
-        if not self.for_agreement and any(forward.by_agreement for forward in self.forwards[which]):
-            return True
-        return bool((self.closed[which].max(axis=1) < 0).any())
+        return any(forward.by_agreement for forward in self.forwards[which])
 
     def advance(self, which: slice, count: int) -> None:
-        """Choose some variables in each of some selections; fewer if the pool is spent before."""
+        """Choose some variables in each of some selections; fewer if others have to be listed before."""
         for _ in range(count):
-            if self.is_spent(which):
+            if self.is_spent(which) or self.is_for_less(which):
                 break
             self._step(which)
 
@@ -195,7 +197,7 @@ class Pool:
         chosen = self.variables[order]
         products, inverse = with_all(chosen), np.linalg.inv(lower)
         slopes, gains = forward.cross(chosen) @ inverse.T, np.empty(len(forward.allowed))
-        for some in blocks(len(gains)):
+        for some in blocks(len(gains), SMALL_BLOCK):
             moments = products(some) / part.n_rows
             least = (1 - EQUAL) * part.variances[some] * part.variances[chosen][:, None]
             forward.postpone(np.flatnonzero(((moments**2 >= least) & (least > 0)).any(axis=0)) + some.start)

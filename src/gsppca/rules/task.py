@@ -99,17 +99,21 @@ class Task:
         end = min(len(forwards[which][0].order) + count, self.most)
         while (done := len(forwards[which][0].order)) < end:
             spent = self.pool is not None and self.pool.is_spent(which)
-            if self.pool is None or spent or (done == self.next_look and not self.pool.complete):
+            if self.pool is None or spent or self.pool.is_for_less(which) or self._is_time(done):
                 # Lists that were spent hold many copies.
                 self.times = min(2 * self.times, MOST_TIMES) if spent else 1
+                self.pool = None  # so that only one is held
                 self.pool = self._new_pool(forwards)
                 self.next_look = min([size for size in LOOKS if size > done], default=self.most)
             self.pool.advance(which, (end if self.pool.complete else min(end, self.next_look)) - done)
 
+    def _is_time(self, done: int) -> bool:
+        return done == self.next_look and self.pool is not None and not self.pool.complete
+
     def _new_pool(self, forwards: list[Forward]) -> Pool:
         """Make a pool of all variables, or of what is worth it."""
         p = len(self.places)
-        if self.pool is None:
+        if not len(self.ties):
             # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
             squares = [np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(p)]
             self.ties = np.concatenate(squares)[None]
