@@ -344,7 +344,7 @@ def test_notes_stand_below_the_headline_in_words_of_the_command_line(call, tmp_p
     assert all(len(line) <= 80 or str(tmp_path) in line for line in out.splitlines())
     assert out.endswith(":\n  selected.csv, scores.csv, shares.csv, evidence.csv, model.json, model.npz\n")
     out = call("fit", path, "--scale", "--size", "r2")[1]
-    assert "note: Nothing is left out: all 13 variables are selected. --size core selects\n  12.\n" in out
+    assert "note: Nothing is left out: all 13 variables are selected. --size core selects\n  11.\n" in out
     document = json.loads(call("fit", path, "--scale", "--size", 1, "--json")[1])
     assert len(document["doubts"]) == 1
     noise = tmp_path / "noise.csv"

@@ -19,7 +19,7 @@ import numpy as np
 from gsppca._typing import FloatArray, IntArray
 from gsppca.rules.parts import Part
 
-KEPT = 0.98  # of the agreement that all relevant variables have
+KEPT = 0.97  # of the agreement that all relevant variables have
 
 
 class Agreement:
