@@ -78,7 +78,7 @@ class ShareDisplay(Display):
         )
         if self.n_core is not None and self.n_core <= len(sizes):
             value = float(self.share[self.n_core - 1])
-            ax.plot(self.n_core, value, "o", ms=10, mfc="white", mec=SELECTED, mew=2.5)
+            ax.plot(self.n_core, value, "o", ms=10, mfc="white", mec=SELECTED, mew=2.5, clip_on=False)
             ax.annotate(
                 f"core: {self.n_core} carry {value:.0%}",
                 (self.n_core, value),
