@@ -53,6 +53,25 @@ def test_what_all_variables_would_add_is_exact(way, units, monkeypatch):
     np.testing.assert_allclose(found[others], gains, rtol=1e-7)
 
 
+def test_later_lists_look_at_what_was_near_the_first(monkeypatch):
+    for name, count in (("BY_GAIN", 9), ("BY_COMPONENT", 6), ("NEAR", 2)):
+        monkeypatch.setattr(listing, name, count)
+    work = Task(as_matrix(factor_data(150, 90)), np.ones(90, dtype=bool), 3, NONE, NONE, None, True)
+    (forward,) = work.selections(None)
+    ties = np.zeros((1, 90))
+    first = set(listing.listed(forward, ties, 20))
+    cross, variance = forward.cross(slice(None)), forward.variance(slice(None))
+    wanted = [(np.sum(cross**2, axis=0) / variance, 9), *((row**2 / variance, 2) for row in cross)]
+    near = {k for values, count in wanted for k in np.argsort(-values)[: 2 * count].tolist()}
+    assert set(forward.near) == near > first
+    work.advance([forward], slice(0, 1), 5)
+    forward.near = np.array(sorted(near))
+    later = set(listing.listed(forward, ties, 20)) - set(forward.order)
+    assert later <= near
+    # Where lists hold many copies, all variables are looked at again.
+    assert not set(listing.listed(forward, ties, 20, times=2)) - set(forward.order) <= near
+
+
 def test_lists_are_those_of_a_factor_model(monkeypatch):
     """Conditioning written out, in a model whose covariances are those that the scores explain."""
     for name, count in (("BY_GAIN", 9), ("BY_AGREEMENT", 7), ("BY_COMPONENT", 6)):
@@ -61,7 +80,7 @@ def test_lists_are_those_of_a_factor_model(monkeypatch):
     work = Task(as_matrix(X), np.ones(90, dtype=bool), 3, NONE, NONE, None, True)
     (forward,) = work.selections(None)
     work.advance([forward], slice(0, 1), 5)
-    forward.promised, forward.settled = True, None
+    forward.promised, forward.settled = True, False
     found = listing.listed(forward, np.zeros((1, 90)), 20)
     cross, variance, chosen = forward.cross(slice(None)), forward.variance(slice(None)), forward.order
     loadings, left = np.linalg.solve(forward.covariance, cross), forward.unexplained
