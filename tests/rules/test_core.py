@@ -250,6 +250,32 @@ def test_a_core_keeps_the_distances_between_rows(n, p):
     np.testing.assert_array_equal(less.order, found.order)
 
 
+@pytest.mark.parametrize("n", [60, 200])
+def test_a_core_is_the_smallest_that_keeps_share_and_distances(n):
+    """With 60 rows both are kept before the model promises enough for distances to decide what is chosen."""
+    X = factor_data(n, 600, noise=2.0)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found, by_share = fit(X), fit(X, share=SHARE - 1e-6).size
+    scores = Z @ np.linalg.svd(Z, full_matrices=False)[2][:4].T
+    kept = [rv(Z[:, found.order[:m]], scores) for m in range(by_share, found.size + 1)]
+    enough = agreement.KEPT * rv(Z, scores)
+    assert kept[-1] >= enough
+    assert len(kept) > 1
+    assert max(kept[:-1]) < enough
+
+
+def test_distances_that_cannot_be_kept_do_not_make_a_core_large(monkeypatch):
+    """Then it keeps them to 1 % as well as any number of variables does."""
+    monkeypatch.setattr(agreement, "KEPT", 2.0)
+    X = factor_data(100, 60, noise=1.0)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = fit(X)
+    scores = Z @ np.linalg.svd(Z, full_matrices=False)[2][:4].T
+    kept = [rv(Z[:, found.order[:m]], scores) for m in range(1, 61)]
+    assert kept[found.size - 1] >= 0.99 * max(kept)
+    assert found.size < 1 + int(np.argmax(kept))
+
+
 @pytest.mark.parametrize("n_distinct", [10, 100])
 def test_a_copy_is_related_and_fully_predicted(n_distinct):
     X = factor_data(60, n_distinct)

@@ -5,9 +5,8 @@ that predict their scores best; its size is the smallest at which the share of t
 predicted on rows left out reaches a target, and the distances between rows are kept (`agreement`). Axes, selection and
 regression are found anew without each fold.
 
-The selections on all rows and without each fold go together, in rounds: one fetch of columns and one product with the
-data serve all of them. 128 variables take nine rounds, and some more where choices by agreement end a batch, of two
-passes each over data on disk. With few columns, they need no more of the data than one Gram matrix for each fold
+The selections on all rows and without each fold go together: one fetch of the columns that they list (`listing`) serves
+all of them, and there are about five. With few columns, they need no more of the data than one Gram matrix for each fold
 (`training.FromGrams`): there are four passes in all, whatever is chosen, and with many rows two (`fold_grams`).
 """
 
@@ -231,8 +230,8 @@ def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
         found = _first_at(weighted, share, least)
     task.advance(forwards, all_rows, task.most)
     reached = found >= 0
-    if reached and share >= SHARE and (everything.settled or 0) > found:  # as many as keep the distances between rows
-        found = everything.settled or 0
+    if reached and share >= SHARE and (kept := everything.size_for_distances(found)) > found:
+        found = kept
         task.advance(forwards, without, found - len(forwards[1].order))
         weighted, equal = _pooled(task)
     if not reached:

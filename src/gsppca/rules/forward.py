@@ -38,6 +38,7 @@ from gsppca.rules.parts import Part
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE
 
 CHANCE = 3.0
+NEARLY = 0.01  # of the agreement: what is given up for a smaller core, when enough of it is out of reach
 PROMISED = 0.94  # in the model, which promises a few points more than it keeps: about 0.9 on other rows
 BLOCK, SMALL_BLOCK = 2048, 512  # variables treated at a time; the latter where their columns are needed
 
@@ -72,9 +73,12 @@ class Forward:
         Whether gains are chance, so that relevance decides.
     promised : bool
         Whether enough is explained in the model, so that distances between rows count.
-    settled : int or None
-        How many were chosen when the distances between rows were kept; 0 if they were as soon as that was asked, None
-        before.
+    near : ndarray of int or None
+        What lists after the first look at (`listing`); None before it.
+    settled : bool
+        Whether the distances between rows are kept, or cannot be kept any better, so that the gain decides again.
+    agreements : list of float
+        The agreement (`Agreement`) after each choice.
     """
 
     def __init__(self, part: Part, allowed: BoolArray, sparse: bool = False, relevance: FloatArray | None = None):
@@ -92,7 +96,9 @@ class Forward:
         self.order: list[int] = []
         self.explained: list[float] = []
         self.exhausted = self.promised = self.copies_count = False
-        self.settled: int | None = None
+        self.near: IntArray | None = None
+        self.settled = False
+        self.agreements: list[float] = []
 
     def cross(self, some: slice | IntArray) -> FloatArray:
         """Covariances of some variables with the scores, nothing chosen, shape (n_components, n_some)."""
@@ -113,7 +119,7 @@ class Forward:
     @property
     def by_agreement(self) -> bool:
         """Whether the next choice is made by the distances between rows."""
-        return self.promised and self.settled is None
+        return self.promised and not self.settled
 
     def is_chance(self, best: float) -> bool:
         """Whether the best gain could be that of a variable without any relation to the scores."""
@@ -130,10 +136,21 @@ class Forward:
         self.explained.append((self.explained[-1] if self.explained else 0.0) + float(slopes @ slopes))
         self.unexplained -= np.outer(slopes, slopes)
         self.agreement.add(shared, own, link)
-        if self.settled is None and not self.sparse and self.explained[-1] >= PROMISED * self.total:
-            if self.agreement.value >= self.agreement.wanted:
-                self.settled = len(self.order) if self.promised else 0
+        self.agreements.append(self.agreement.value)
+        if not self.sparse and self.explained[-1] >= PROMISED * self.total:
             self.promised = True
+            self.settled = self.settled or self.agreement.value >= self.agreement.wanted
+
+    def size_for_distances(self, least: int) -> int:
+        """Return the smallest number of choices, from `least` on, that keeps the distances between rows.
+
+        If none does, the smallest that keeps them nearly as well as any.
+        """
+        if not self.promised:
+            return least
+        agreements = np.array(self.agreements[least - 1 :])
+        enough = min(self.agreement.wanted, (1 - NEARLY) * float(agreements.max()))
+        return least + int(np.argmax(agreements >= enough))
 
     def postpone(self, copies: IntArray) -> None:
         """Keep copies of a chosen variable for later: a shrunken covariance takes them for new measurements."""

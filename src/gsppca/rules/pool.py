@@ -125,7 +125,7 @@ class Pool:
         added = np.array([values[every, places] for values in sums]).T.tolist()
         for forward, k, value, slopes, own in zip(forwards, places.tolist(), best.tolist(), chosen, added, strict=True):
             if forward.by_agreement and done >= self.n_first and value <= forward.agreement.value:
-                forward.settled = len(forward.order)  # it cannot be raised any more
+                forward.settled = True  # it cannot be raised any more
             forward.accept(int(self.variables[k]), slopes, *own)
         moments = self.products.of_one(which, places) / self.n_rows[which]
         self._postpone(which, places, moments)
