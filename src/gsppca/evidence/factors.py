@@ -83,4 +83,4 @@ def _without_itself(sums: FloatArray, q: FloatArray, noise: float) -> FloatArray
     determinant = np.minimum(aa * corner - side**2, -np.finfo(float).tiny)
     with np.errstate(over="ignore", invalid="ignore"):
         explained = vv - (va**2 * corner + 2 * va * vw * side + vw**2 * aa) / determinant
-    return np.nan_to_num(explained, nan=0.0, posinf=np.inf)
+    return np.where(np.isnan(explained), 0.0, explained)

@@ -63,9 +63,10 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
         log_top = np.cumsum(np.log(top))
         inner = np.cumsum(gaps[:, :most].sum(axis=0))  # sum_{i<j<=d} log(lam_i - lam_j)
         tails = np.cumsum(gaps.sum(axis=1) + _gaps_to_rest(top, spectrum)) - inner  # i<=d<j<=r
-        excess = np.where(d[:, None] >= d[None, :], top[None, :] - noise[:, None], np.nan)  # l_i at each d
-        log_excess = np.nansum(np.log(excess), axis=1)
-        total_excess = np.nansum(excess, axis=1)
+        factor = ~later[:, :most]  # i <= d
+        excess = (top - noise[:, None]) * factor  # l_i at each d
+        log_excess = np.log(excess, where=factor, out=np.zeros(excess.shape)).sum(axis=1)
+        total_excess = excess.sum(axis=1)
         log_noise = np.log(noise)
         likelihood = -n / 2 * (k * np.log(2 * np.pi) + log_top + (k - d) * log_noise + k)
         prior = k * d / 2 * (np.log(k * d / total_excess) - np.log(2 * np.pi) - 1)
