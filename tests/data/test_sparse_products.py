@@ -10,6 +10,7 @@ from gsppca.data import as_matrix
 from gsppca.data import sparse as sparse_module
 from gsppca.data import sparse_products as module
 from gsppca.evidence.decompose import Decomposer
+from gsppca.evidence.search import find_support
 
 FORMATS = (sparse.csr_array, sparse.csc_matrix)
 
@@ -66,7 +67,17 @@ def test_outer_products(form):
         products = matrix.outer_products()
         close(products.product(vector), Z @ (Z.T @ vector))
         close(products.diagonal, (Z**2).sum(axis=1))
-        assert products.total_squares == pytest.approx(((Z @ Z.T) ** 2).sum(), rel=1e-12)
+        assert products.total_squares() == pytest.approx(((Z @ Z.T) ** 2).sum(), rel=1e-12)
+
+
+def test_a_fit_keeps_no_products():
+    """They may be many times as large as the data."""
+    X = words(300, 400)
+    matrix = as_matrix(sparse.csr_array(X[:, X.any(axis=0)]))
+    matrix.outer_products().total_squares()
+    assert "_squared_products" in matrix.__dict__
+    find_support(matrix, 5, own_noise=True)
+    assert "_squared_products" not in matrix.__dict__
 
 
 def test_a_mean_that_dwarfs_its_deviation_is_removed_first():

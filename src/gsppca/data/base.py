@@ -27,13 +27,13 @@ class OuterProducts:
         From a vector over the samples to its product with ``Z Z'``.
     diagonal : ndarray of shape (n_samples,)
         Sums of squares of the rows of Z.
-    total_squares : float
-        Sum of squares of the entries of ``Z Z'``.
+    total_squares : callable
+        Gives the sum of squares of the entries of ``Z Z'``.
     """
 
     product: Callable[[FloatArray], FloatArray]
     diagonal: FloatArray
-    total_squares: float
+    total_squares: Callable[[], float]
 
 
 class Matrix(ABC):
@@ -125,6 +125,10 @@ class Matrix(ABC):
     def outer_products(self) -> OuterProducts | None:
         """Return ``Z Z'`` by its products, where these cost less than a matrix would; None otherwise."""
         return None
+
+    def forget(self) -> None:
+        """Let go of Gram matrices, and of the like, that were kept for other columns and scales of the same data."""
+        self.known_outer = None
 
     @abstractmethod
     def transposed_product(self, scores: FloatArray) -> FloatArray:

@@ -94,13 +94,20 @@ class SparseMatrix(ArrayMatrix):
 
     def outer_products(self) -> OuterProducts | None:
         entries, root = self._entries(), self._root
-        if entries is None or not entries.products_are_cheap or root._squared_products is None:
+        if entries is None or not entries.products_are_cheap or root._n_products > MOST_PRODUCTS:
             return None
-        weights = np.zeros(self.X.shape[1])
-        own = slice(None) if self.index is None else self.index
-        weights[own] = 1.0 if self.column_scale is None else self.column_scale**2
-        squares = float(weights @ (root._squared_products @ weights))
-        return OuterProducts(entries.outer_product, entries.row_squares(), entries.centred_squares(squares))
+
+        def total_squares() -> float:
+            weights = np.zeros(self.X.shape[1])
+            own = slice(None) if self.index is None else self.index
+            weights[own] = 1.0 if self.column_scale is None else self.column_scale**2
+            return entries.centred_squares(float(weights @ (root._squared_products @ weights)))
+
+        return OuterProducts(entries.outer_product, entries.row_squares(), total_squares)
+
+    def forget(self) -> None:
+        super().forget()
+        self._root.__dict__.pop("_squared_products", None)
 
     @property
     def _root(self) -> SparseMatrix:
@@ -112,11 +119,15 @@ class SparseMatrix(ArrayMatrix):
         return parent._root
 
     @cached_property
+    def _n_products(self) -> float:
+        """Products of two entries of a row: at least as many as ``X'X`` has entries."""
+        counts = np.diff(sparse.csr_matrix(self.X).indptr)
+        return float(np.square(counts, dtype=float).sum())
+
+    @cached_property
     def _squared_products(self) -> Any:
-        """Squares of the entries of ``X'X``, as CSR; None if these may be too many."""
+        """Squares of the entries of ``X'X``, as CSR."""
         X = sparse.csr_matrix(self.X, dtype=np.float64)
-        if float(np.square(np.diff(X.indptr), dtype=float).sum()) > MOST_PRODUCTS:
-            return None
         products = X.T.tocsr() @ X
         products.data **= 2
         return products

@@ -152,7 +152,7 @@ class Decomposer:
             with one_blas_thread():
                 leading, vectors = operator_pairs(products.product, products.diagonal, self.n_leading, SPARE)
             total = float(products.diagonal.sum())
-            spectrum, pairs = self._with_rest(leading, vectors, total, products.total_squares, min(size, n - 1))
+            spectrum, pairs = self._with_rest(leading, vectors, total, products.total_squares(), min(size, n - 1))
         return Decomposition(
             spectrum, lambda count: self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
         )
