@@ -20,7 +20,7 @@ from gsppca.components import noise
 from gsppca.components.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
 from gsppca.evidence.row_norms import evidence_along
-from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.linalg.spectrum import leading_spectrum, leading_values
 from gsppca.progress import is_heard, tell
 from gsppca.rankings.vem.checkpoint import Checkpoint
 from gsppca.rankings.vem.relaxed import finish_runs, fit_relaxed
@@ -67,17 +67,30 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
     >>> estimate_n_components(np.hstack([X, 0.1 * rng.normal(size=(100, 30))]))
     3
     """
-    matrix = _varying_matrix(X)
+    return count_leading(_varying_matrix(X), MAX_DIMENSION, noise_variance)
+
+
+def count_leading(matrix: Matrix, most: int, noise_variance: float | None = None) -> int:
+    """What `estimate_n_components` says of a matrix without constant columns, for those who need to know up to `most`.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    most : int
+        Eigenvalues that are looked at.
+    noise_variance : float, optional
+        As in `estimate_n_components`.
+    """
     n, p = matrix.n_samples, matrix.n_features
     if noise_variance is None:
         # A sum of squares has a chi-square law, whose median is below its mean: with few samples it matters.
         noise_variance = float(np.median(matrix.column_squares)) / float(2 * gammaincinv((n - 1) / 2, 0.5))
     check_number("noise_variance", noise_variance, 0, open_low=True)
     tell("number of components", 0)
-    most = max(1, min(MAX_DIMENSION, n - 1, p - 1))
+    most = max(1, min(most, n - 1, p - 1))
     levels = np.array([largest_of_noise(n, p - count, noise_variance) for count in range(most)])
-    spectrum = leading_spectrum(matrix, most, levels)
-    return count_components(spectrum, n, p, noise_variance)
+    return count_components(leading_values(matrix, most, levels), n, p, noise_variance)
 
 
 def estimate_noise_variance(X: Any, n_components: int, method: str = "median") -> float:

@@ -18,7 +18,7 @@ from gsppca.evidence.prior import log_size_prior
 from gsppca.linalg import spectrum as spectrum_module
 from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.rankings.order import rank_variables
-from gsppca.results import Spectrum
+from gsppca.stages import count_leading
 from tests.conftest import AUTHORS
 
 # Spectrum: four routes, one answer.
@@ -117,6 +117,18 @@ def test_noise_of_any_shape_has_one_component(n, p):
     assert np.mean([estimate_n_components(rng.standard_normal((n, p))) for _ in range(10)]) <= 1.2
 
 
+@pytest.mark.parametrize("shape", [(60, 40), (300, 250), (200, 1200)], ids=str)
+def test_eigenvalues_that_do_not_matter_are_not_asked_for(shape):
+    """The count up to a limit is that of all, cut: by LAPACK, by iterations on a Gram matrix of either side."""
+    rng = np.random.default_rng(0)
+    X = 2 * rng.standard_normal((shape[0], 7)) @ rng.standard_normal((7, shape[1])) + rng.standard_normal(shape)
+    for most, count in ((3, 3), (7, 7), (24, 7)):
+        matrix = as_matrix(X - X.mean(axis=0))
+        if shape[1] > 1000:
+            matrix.known_outer = matrix.outer_gram()
+        assert count_leading(matrix, most, 1.0) == count
+
+
 def test_the_largest_eigenvalue_of_noise_is_rarely_counted():
     """At level 0.1 %, behind one true component: the noise has the law that the test assumes."""
     rng = np.random.default_rng(0)
@@ -124,7 +136,7 @@ def test_the_largest_eigenvalue_of_noise_is_rarely_counted():
     for _ in range(300):
         Z = rng.standard_normal((60, 30))
         largest = np.linalg.eigvalsh(np.cov(Z.T, bias=True))[-1]
-        counted.append(count_components(Spectrum(np.array([50.0, largest]), np.eye(31)[:2]), 60, 31, 1.0) == 2)
+        counted.append(count_components(np.array([50.0, largest]), 60, 31, 1.0) == 2)
     assert np.mean(counted) <= 0.01
 
 

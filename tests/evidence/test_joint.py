@@ -154,6 +154,20 @@ def test_a_summed_up_spectrum_is_nearly_as_good():
     np.testing.assert_allclose(b[:5], a[:5], rtol=1e-6)
 
 
+def test_what_rounding_leaves_of_a_gap_between_components_does_not_show():
+    """Components must not end between equal eigenvalues; with both of them, the evidence is the limit of small gaps."""
+    values = np.array([9.0, 5.0, 5.0, 4.0, 0.3, 0.2, 0.1])
+    found = []
+    for gap in (0.0, 1e-15, 1e-12):
+        apart = values + gap * np.array([0, 1, 0, 0, 0, 0, 0])
+        found.append(log_joint_evidence(SupportSpectrum(apart, 7), 7, 60, 6))
+    assert found[0][1] == -np.inf
+    others = np.array([0, 2, 3, 4, 5])
+    assert np.isfinite(found[0][others]).all()
+    np.testing.assert_allclose(found[0][others], found[2][others], rtol=1e-9)
+    np.testing.assert_allclose(found[1][others], found[2][others], rtol=1e-9)
+
+
 def test_the_number_of_factors_is_found():
     for d in (1, 3, 6):
         X = factor_data(150, 30, d, seed=d)

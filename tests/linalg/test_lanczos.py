@@ -43,6 +43,16 @@ def test_values_alone_are_as_accurate():
     np.testing.assert_allclose(values, SPECTRA["noise"][-8:], rtol=1e-10)
 
 
+@pytest.mark.parametrize("n_above", [0, 3, 12])
+def test_values_are_accurate_down_to_the_first_below_its_level(n_above):
+    """And no further: those inside the noise take the most steps."""
+    values = SPECTRA["factors"][::-1]
+    levels = np.full(12, 0.0 if n_above == 12 else (values[n_above - 1] if n_above else 2e4) * 0.99)
+    found = lanczos_pairs(_spectrum(SPECTRA["factors"]), 12, 12, levels)[0][::-1]
+    np.testing.assert_allclose(found[: n_above + 1], values[: min(n_above + 1, 12)], rtol=1e-10)
+    assert np.count_nonzero(found > levels) == n_above
+
+
 def test_memory_order_does_not_show():
     """C- and Fortran-ordered matrices are read by halves alike."""
     matrix = _spectrum(SPECTRA["factors"])

@@ -94,7 +94,7 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
     units = np.broadcast_to(np.asarray(unit, dtype=float), (p,))
     # What the folds of many rows need of them comes with the same pass.
     by_row = (0, 2) if n > MANY_ROWS else ()
-    sums, of_rows = row_and_column_sums(X, _powers, mean, low, high, units, by_row=by_row)
+    sums, of_rows = row_and_column_sums(X, _powers, mean, units, by_row=by_row)
     rows = of_rows.T if by_row else None
     centre, kurtosis, deviation = _moments(sums / n, mean, units)
     varying = np.isfinite(kurtosis)
@@ -110,8 +110,8 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
         low[active] = centre[active] - REACH * deviation[active]
         high[active] = centre[active] + REACH * deviation[active]
         before = kurtosis[active]
-        parameters = [one[active] for one in (centre, low, high, units)]
-        sums = column_sums(X, _powers, *parameters, columns=active)
+        parameters = [one[active] for one in (centre, units, low, high)]
+        sums = column_sums(X, _clipped_powers, *parameters, columns=active)
         centre[active], kurtosis[active], deviation[active] = _moments(sums / n, centre[active], units[active])
         # A gross outlier is cut down round by round, and the kurtosis falls only when it is near the others.
         now = kurtosis[active]
@@ -155,17 +155,23 @@ def _moments(means: FloatArray, centre: FloatArray, unit: FloatArray) -> tuple[F
     return centre + unit * first, kurtosis, GAUSSIAN * unit * absolute
 
 
-def _powers(
-    values: FloatArray, centre: FloatArray, low: FloatArray, high: FloatArray, unit: FloatArray
+def _clipped_powers(
+    values: FloatArray, centre: FloatArray, unit: FloatArray, low: FloatArray, high: FloatArray
 ) -> Iterator[FloatArray]:
-    """The clipped values, their sizes, and their powers from the second to the fourth: in two arrays' memory."""
-    clipped = np.clip(values, low, high, out=values)
-    clipped -= centre
-    clipped /= unit
-    yield clipped
-    powers = np.abs(clipped)
+    """What `_powers` yields of the clipped values."""
+    np.maximum(values, low, out=values)  # faster than numpy.clip, and the same
+    np.minimum(values, high, out=values)
+    yield from _powers(values, centre, unit)
+
+
+def _powers(values: FloatArray, centre: FloatArray, unit: FloatArray) -> Iterator[FloatArray]:
+    """The centred values, their sizes, and their powers from the second to the fourth: in two arrays' memory."""
+    values -= centre
+    values /= unit
+    yield values
+    powers = np.abs(values)
     yield powers
-    yield np.square(clipped, out=powers)
-    clipped *= powers
-    yield clipped
+    yield np.square(values, out=powers)
+    values *= powers
+    yield values
     yield np.square(powers, out=powers)

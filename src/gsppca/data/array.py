@@ -75,13 +75,22 @@ class ColumnView(Matrix):
     @cached_property
     def gram(self) -> FloatArray:
         """``Z'Z``: that of the matrix that this one was made from, if it is there, needs no new pass over the data."""
-        if self.origin is None or not self.gram_is_known:
+        matrix: ColumnView = self
+        index, scale = np.arange(self.n_features), np.ones(self.n_features)
+        while matrix.origin is not None and matrix.gram_is_known and "gram" not in matrix.__dict__:
+            parent, kept, factor = matrix.origin
+            if kept is not None:
+                index = np.flatnonzero(kept)[index]
+            if factor is not None:
+                scale *= factor[index]
+            matrix = parent
+        if matrix is self:
             return self._gram()
-        matrix, kept, scale = self.origin
-        if kept is not None:
-            return matrix.gram[np.ix_(kept, kept)]
-        assert scale is not None
-        return matrix.gram * scale * scale[:, None]
+        whole = matrix.gram
+        gram = whole.copy() if len(index) == len(whole) else whole[index][:, index].T  # in the order of rows
+        gram *= scale
+        gram *= scale[:, None]
+        return gram
 
     @property
     def gram_is_known(self) -> bool:

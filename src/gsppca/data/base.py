@@ -9,11 +9,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class OuterProducts:
+    """``Z Z'``, known by what a search for its leading eigenvalues asks of it.
+
+    Attributes
+    ----------
+    product : callable
+        From a vector over the samples to its product with ``Z Z'``.
+    diagonal : ndarray of shape (n_samples,)
+        Sums of squares of the rows of Z.
+    total_squares : callable
+        Gives the sum of squares of the entries of ``Z Z'``.
+    """
+
+    product: Callable[[FloatArray], FloatArray]
+    diagonal: FloatArray
+    total_squares: Callable[[], float]
 
 
 class Matrix(ABC):
@@ -101,6 +121,14 @@ class Matrix(ABC):
     @abstractmethod
     def outer_gram(self) -> FloatArray:
         """Return ``Z Z'``, shape (n_samples, n_samples); for few samples only."""
+
+    def outer_products(self) -> OuterProducts | None:
+        """Return ``Z Z'`` by its products, where these cost less than a matrix would; None otherwise."""
+        return None
+
+    def forget(self) -> None:
+        """Let go of Gram matrices, and of the like, that were kept for other columns and scales of the same data."""
+        self.known_outer = None
 
     @abstractmethod
     def transposed_product(self, scores: FloatArray) -> FloatArray:

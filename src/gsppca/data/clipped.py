@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import Blocks, Combine, Task, ready
 
-BLOCK_BYTES = 2**21  # of rows treated at a time
+BLOCK_BYTES = 2**22  # of rows treated at a time
 ENTRY_BLOCK = 2**16  # entries of sparse data treated at a time
 
 Elementwise = Callable[..., Iterable[FloatArray]]
@@ -176,7 +176,8 @@ class _Clip:
 
     def __call__(self, block: Any) -> Any:
         if not issparse(block):
-            return np.clip(block, self.low.astype(block.dtype), self.high.astype(block.dtype))
+            clipped = np.maximum(block, self.low.astype(block.dtype))  # faster than numpy.clip, and the same
+            return np.minimum(clipped, self.high.astype(block.dtype), out=clipped)
         clipped = block.copy()
         columns = _columns_of(block)
         # Zeros outside the bounds would all become one number: subtracted from the column, it is zero again.

@@ -6,11 +6,14 @@
    m^2``: the second part is the same for all rows. A pass over all sizes costs O(nnz) for the entries, and O(n) per
    size for what is done with the radii.
 3. Columns are selected and scaled in the small factor of a product, not in the data.
+4. Gram matrices are sums of products of entries, corrected for the means: where the entries are few enough, that takes
+   a small part of the time of dense blocks. Means that dwarf the deviations would cost digits: then blocks are centred.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,9 +21,13 @@ from scipy import sparse
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import RADII_ROWS, ArrayMatrix, Squares, without_rounding
+from gsppca.data.base import OuterProducts
+from gsppca.data.sparse_products import Entries
 
 BLOCK_BYTES = 2**24  # a dense block of rows, for a Gram matrix
 ENTRY_BLOCK = 2**21  # entries treated at a time where they need temporary arrays
+LARGEST_MEAN = 30.0  # in standard deviations, that a Gram matrix may be corrected for: costs three digits
+MOST_PRODUCTS = 2**24  # of two entries of a row, for ``X'X``: at most 200 MB
 
 
 class SparseMatrix(ArrayMatrix):
@@ -50,6 +57,9 @@ class SparseMatrix(ArrayMatrix):
         return np.maximum(np.concatenate(squares), 0.0)
 
     def _gram(self) -> FloatArray:
+        entries = self._entries()
+        if entries is not None and entries.gram_is_cheap:
+            return entries.gram()
         height = max(1, BLOCK_BYTES // (8 * self.n_features))
         total = np.zeros((self.n_features, self.n_features))
         for start in range(0, self.n_samples, height):
@@ -72,12 +82,62 @@ class SparseMatrix(ArrayMatrix):
         )
 
     def outer_gram(self) -> FloatArray:
+        entries = self._entries()
+        if entries is not None and entries.outer_gram_is_cheap:
+            return entries.outer_gram()
         width = max(1, BLOCK_BYTES // (8 * self.n_samples))
         total = np.zeros((self.n_samples, self.n_samples))
         for start in range(0, self.n_features, width):
             block = self._centred(slice(None), slice(start, start + width))
             total += block @ block.T
         return total
+
+    def outer_products(self) -> OuterProducts | None:
+        entries, root = self._entries(), self._root
+        if entries is None or not entries.products_are_cheap or root._n_products > MOST_PRODUCTS:
+            return None
+
+        def total_squares() -> float:
+            weights = np.zeros(self.X.shape[1])
+            own = slice(None) if self.index is None else self.index
+            weights[own] = 1.0 if self.column_scale is None else self.column_scale**2
+            return entries.centred_squares(float(weights @ (root._squared_products @ weights)))
+
+        return OuterProducts(entries.outer_product, entries.row_squares(), total_squares)
+
+    def forget(self) -> None:
+        super().forget()
+        self._root.__dict__.pop("_squared_products", None)
+
+    @property
+    def _root(self) -> SparseMatrix:
+        """The matrix of all columns that this one was made from: what it has found serves all."""
+        if self.origin is None:
+            return self
+        parent = self.origin[0]
+        assert isinstance(parent, SparseMatrix)
+        return parent._root
+
+    @cached_property
+    def _n_products(self) -> float:
+        """Products of two entries of a row: at least as many as ``X'X`` has entries."""
+        counts = np.diff(sparse.csr_matrix(self.X).indptr)
+        return float(np.square(counts, dtype=float).sum())
+
+    @cached_property
+    def _squared_products(self) -> Any:
+        """Squares of the entries of ``X'X``, as CSR."""
+        X = sparse.csr_matrix(self.X, dtype=np.float64)
+        products = X.T.tocsr() @ X
+        products.data **= 2
+        return products
+
+    def _entries(self) -> Entries | None:
+        """The entries of the columns of this matrix; None if centring would cost many digits."""
+        scale = np.ones(self.n_features) if self.column_scale is None else self.column_scale
+        if np.any(np.abs(self.mean * scale) > LARGEST_MEAN * np.sqrt(self.column_squares / self.n_samples)):
+            return None
+        return Entries.of(self.X if self.index is None else self.X[:, self.index], self.mean, scale)
 
     def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:
         entries, zeros = self._entries_along(ranked, rows)

@@ -83,14 +83,14 @@ def best_g(log_bayes_factor: Callable[[float], FloatArray], log_odds: float) -> 
     log_odds : float
         Prior log odds of being explained.
     """
-    # log(1 - pi + pi BF) = log(1 - pi) + log(1 + odds BF), the first term the same for all g.
-    values = np.array([_log_one_plus_exp(log_odds + log_bayes_factor(g)).mean() for g in GRID.tolist()])
+    # log(1 - pi + pi BF) = log(1 - pi) + log(1 + odds BF), the first term the same for all g. The second, as
+    # log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), is known up to log 2 without its dear part.
+    exponents = [log_odds + log_bayes_factor(g) for g in GRID.tolist()]
+    least = np.array([np.maximum(x, 0.0).mean() for x in exponents])
+    values = np.full(len(GRID), -np.inf)
+    for place in np.flatnonzero(least + math.log(2) >= least.max()).tolist():
+        values[place] = least[place] + np.log(1 + np.exp(-np.abs(exponents[place]))).mean()
     return float(GRID[np.argmax(values >= values.max() - TIE)])
-
-
-def _log_one_plus_exp(x: FloatArray) -> FloatArray:
-    """What `numpy.logaddexp` of zero and x is, some times as fast; exact enough as a term of a sum."""
-    return np.maximum(x, 0.0) + np.log(1 + np.exp(-np.abs(x)))
 
 
 def probability(log_odds: FloatArray) -> FloatArray:

@@ -70,7 +70,7 @@ class ByProducts:
     def _corner(self, support: BoolArray) -> Found:
         n, members = self.matrix.n_samples, np.flatnonzero(support)
         places = self._places(members)
-        spectrum, pairs = self.summed_up(self._products[np.ix_(places, members)] / n, min(len(members), n - 1))
+        spectrum, pairs = self.summed_up(self._products[np.ix_(places, members)], min(len(members), n - 1))
 
         def projections(count: int) -> FloatArray:
             values, vectors = pairs(count)

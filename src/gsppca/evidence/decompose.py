@@ -4,7 +4,8 @@ Three ways, of which the shape of the data decides:
 
 * few variables: one matrix X'X of the whole, in one pass over the data; supports are corners of it;
 * few samples: X_S X_S' for supports of more variables than samples, from that of a support before where few variables
-  differ; X_S'X_S for the others, which share the products of columns that they have in common;
+  differ; X_S'X_S for the others, which share the products of columns that they have in common. Of sparse data neither
+  is formed where products of the entries with vectors cost less;
 * many of both: products of some variables with all, and with blocks of axes (`by_products`).
 
 The numbers are those of `linalg.nested`: a small spectrum in full, of others the leading part and the moments.
@@ -16,14 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
-from gsppca.data.base import Matrix
-from gsppca.evidence.by_products import ByProducts
+from gsppca.data.base import Matrix, OuterProducts
+from gsppca.evidence.by_products import ByProducts, Pairs
 from gsppca.linalg.gram_pool import GramPool
-from gsppca.linalg.lanczos import lanczos_pairs
+from gsppca.linalg.lanczos import lanczos_pairs, operator_pairs
 from gsppca.linalg.nested import LARGEST_GRAM, SupportSpectrum
 
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
@@ -32,8 +32,7 @@ LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a
 
 WIDE = 1.5  # times as many variables as samples: Gram matrices of the samples are then smaller by enough
 SMALL = 128  # order up to which all eigenvectors cost no more than some
-LANCZOS = 8  # times as large an order as there are eigenvectors wanted, and more than the next: iterations cost less
-LEAST_ORDER = 200
+LANCZOS = 6  # times as large an order as there are eigenvectors wanted: iterations cost less
 SPARE = 2  # eigenvalues wanted one by one that belong to no factor
 
 Projections = Callable[[int], FloatArray]
@@ -62,7 +61,7 @@ def form_gram(matrix: Matrix) -> None:
     """
     if _has_few_variables(matrix) and not _has_few_samples(matrix):
         _ = matrix.gram
-    elif _has_few_samples(matrix):
+    elif _has_few_samples(matrix) and matrix.outer_products() is None:
         matrix.known_outer = matrix.outer_gram()
 
 
@@ -107,8 +106,11 @@ class Decomposer:
     def of(self, support: BoolArray) -> Decomposition:
         """Decompose a support of at least two variables."""
         n, size = self.matrix.n_samples, int(np.count_nonzero(support))
-        if size > n and _has_few_samples(self.matrix):
-            return self._by_samples(self._outer_gram(support), size)
+        if _has_few_samples(self.matrix):
+            part = self.matrix.columns(support)
+            products = part.outer_products() if self._is_iterated(min(size, n)) else None
+            if products is not None or size > n:
+                return self._by_samples(support, size, products)
         if self._gram is not None:
             return self._by_corner(support)
         if self.by_products is not None:
@@ -119,7 +121,8 @@ class Decomposer:
         assert self._gram is not None
         whole, n = self._gram, self.matrix.n_samples
         members = np.flatnonzero(support)
-        gram = whole[np.ix_(members, members)] / n
+        # Rows first, then columns: some times as fast as both at once.
+        gram = whole if len(members) == len(whole) else whole[members][:, members]
         spectrum, pairs = self._summed_up(gram, min(len(members), n - 1))
 
         def projections(count: int) -> FloatArray:
@@ -132,7 +135,7 @@ class Decomposer:
         n = self.matrix.n_samples
         active = self.matrix.columns(support)
         gram = self._pool.gram(support, self.scale)
-        spectrum, pairs = self._summed_up(gram / n, min(active.n_features, n - 1))
+        spectrum, pairs = self._summed_up(gram, min(active.n_features, n - 1))
 
         def projections(count: int) -> FloatArray:
             values, vectors = pairs(count)
@@ -141,12 +144,22 @@ class Decomposer:
 
         return Decomposition(spectrum, projections)
 
-    def _by_samples(self, gram: FloatArray, size: int) -> Decomposition:
+    def _by_samples(self, support: BoolArray, size: int, products: OuterProducts | None) -> Decomposition:
         n = self.matrix.n_samples
-        spectrum, pairs = self._summed_up(gram / n, min(size, n - 1))
+        if products is None:
+            spectrum, pairs = self._summed_up(self._outer_gram(support), min(size, n - 1))
+        else:
+            with one_blas_thread():
+                leading, vectors = operator_pairs(products.product, products.diagonal, self.n_leading, SPARE)
+            total = float(products.diagonal.sum())
+            spectrum, pairs = self._with_rest(leading, vectors, total, products.total_squares(), min(size, n - 1))
         return Decomposition(
             spectrum, lambda count: self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
         )
+
+    def _is_iterated(self, order: int) -> bool:
+        """Whether iterations find the leading pairs of a Gram matrix, rather than a full decomposition."""
+        return order > SMALL and LANCZOS * self.n_leading <= order
 
     def _outer_gram(self, support: BoolArray) -> FloatArray:
         """Return ``X_S X_S'``: from that of all variables or of the last support, where fewer variables differ.
@@ -169,27 +182,35 @@ class Decomposer:
         self._outer = [*whole, (support, gram)] if not support.all() else [(support, gram)]
         return gram
 
-    def _summed_up(
-        self, gram: FloatArray, rank: int
-    ) -> tuple[SupportSpectrum, Callable[[int], tuple[FloatArray, FloatArray]]]:
-        """Return the spectrum of a Gram matrix, and what finds its leading eigenpairs."""
-        order = len(gram)
+    def _summed_up(self, gram: FloatArray, rank: int) -> tuple[SupportSpectrum, Pairs]:
+        """Return the spectrum of a Gram matrix divided by the number of samples, and its leading eigenpairs."""
+        order, n = len(gram), self.matrix.n_samples
         with one_blas_thread():
-            if order <= SMALL or 4 * self.n_leading > order:
-                values, vectors = eigh(gram, driver="evd")
-                # Supports are remembered: a copy of what is wanted lets the rest go.
-                values, vectors = values[::-1][:rank], vectors[:, : -self.n_leading - 1 : -1].copy()
-                values = values[values > NONE * values[0]]
-                return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])
-            if order < max(LANCZOS * self.n_leading, LEAST_ORDER):
-                leading, vectors = eigh(gram, driver="evr", subset_by_index=[order - self.n_leading, order - 1])
-            else:
+            if self._is_iterated(order):
                 leading, vectors = lanczos_pairs(gram, self.n_leading, SPARE)
-        leading, vectors = leading[::-1], vectors[:, ::-1]
+            else:
+                values, vectors = np.linalg.eigh(gram)
+                # Supports are remembered: a copy of what is wanted lets the rest go.
+                leading, vectors = values[-self.n_leading :], vectors[:, -self.n_leading :].copy()
+                if order <= SMALL or 4 * self.n_leading > order:
+                    return _cut(values[::-1][:rank] / n, vectors[:, ::-1])
+            entries = gram.ravel("K")
+            return self._with_rest(leading, vectors, float(np.trace(gram)), float(entries @ entries), rank)
+
+    def _with_rest(
+        self, leading: FloatArray, vectors: FloatArray, total: float, total_squares: float, rank: int
+    ) -> tuple[SupportSpectrum, Pairs]:
+        """The same, given the leading pairs, the sum of all eigenvalues and that of their squares."""
+        n = self.matrix.n_samples
+        leading, vectors = leading[::-1] / n, vectors[:, ::-1]
         if leading[-1] <= NONE * leading[0]:  # there are no others
-            leading = leading[leading > NONE * leading[0]]
-            return SupportSpectrum(leading, len(leading)), lambda count: (leading[:count], vectors[:, :count])
-        rest = max(float(np.trace(gram)) - float(leading.sum()), 0.0)
-        squares = max(float(np.einsum("ij,ij->", gram, gram)) - float((leading**2).sum()), 0.0)
-        spectrum = SupportSpectrum(leading, rank, rest, squares)
-        return spectrum, lambda count: (leading[:count], vectors[:, :count])
+            return _cut(leading, vectors)
+        rest = max(total / n - float(leading.sum()), 0.0)
+        squares = max(total_squares / n**2 - float((leading**2).sum()), 0.0)
+        return SupportSpectrum(leading, rank, rest, squares), lambda count: (leading[:count], vectors[:, :count])
+
+
+def _cut(values: FloatArray, vectors: FloatArray) -> tuple[SupportSpectrum, Pairs]:
+    """A spectrum of which nothing is summed up, without what is rounding."""
+    values = values[values > NONE * values[0]]
+    return SupportSpectrum(values, len(values)), lambda count: (values[:count], vectors[:, :count])

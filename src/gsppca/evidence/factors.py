@@ -56,26 +56,31 @@ class Factors:
         n_samples : int
         """
         lam = self.eigenvalues
-        squares = self.projections**2
         kept = np.maximum(1 - self.noise / lam, 0.0)  # l / lam
-        explained = kept @ squares
-        u = squares[:, members] / (n_samples * lam[:, None])  # squared entries of the eigenvectors
+        # All that is needed of the projections are sums of their squares, with weights: one product. The squared
+        # entries of the eigenvectors are u_ik = t_ik^2 / (n lam_i), and w_ik^2 = kept_i lam_i u_ik.
+        of_members = np.array([kept / lam, kept, kept * lam, 1 - kept, lam, np.ones_like(lam)]) / (n_samples * lam)
+        sums = np.vstack([kept, of_members]) @ self.projections**2
+        explained: FloatArray = sums[0].copy()
         variances = column_squares[members] / n_samples
-        explained[members] = n_samples * _without_itself(u, lam, kept, variances, self.noise)
+        explained[members] = n_samples * _without_itself(sums[1:, members], variances, self.noise)
         return np.clip(explained, 0.0, column_squares)
 
 
-def _without_itself(u: FloatArray, lam: FloatArray, kept: FloatArray, q: FloatArray, noise: float) -> FloatArray:
-    """Solve the 2 x 2 systems by Sherman, Morrison & Woodbury; differences are taken before sums, to keep digits."""
-    shift = 1 - q / lam[:, None]  # v_i = w_i (1 - q / lam_i)
-    aa = (kept / lam) @ u  # w_i^2 = kept_i lam_i u_i
-    wv = (kept * lam)[:, None] * u * shift
-    vv, vw, va = np.einsum("ik,ik->k", wv, shift), wv.sum(axis=0), (1 / lam) @ wv
-    outside = np.maximum(1 - u.sum(axis=0), 0.0)
-    side = outside + (1 - kept) @ u  # 1 - a'w
-    corner = noise * outside - np.maximum(q - lam @ u, 0.0)  # w'w + s - q
+def _without_itself(sums: FloatArray, q: FloatArray, noise: float) -> FloatArray:
+    """Solve the 2 x 2 systems by Sherman, Morrison & Woodbury.
+
+    `sums` are, over the factors, those of kept u / lam, kept u, kept lam u, (1 - kept) u, lam u and u; with them
+    v'a = a'w - q a'a, v'w = w'w - q a'w and v'v = v'w - q v'a.
+    """
+    aa, aw, ww, left, own, inside = sums
+    va, vw = aw - q * aa, ww - q * aw
+    vv = vw - q * va
+    outside = np.maximum(1 - inside, 0.0)
+    side = outside + left  # 1 - a'w
+    corner = noise * outside - np.maximum(q - own, 0.0)  # w'w + s - q
     # Negative for a positive definite matrix; zero if the others leave nothing of a factor.
     determinant = np.minimum(aa * corner - side**2, -np.finfo(float).tiny)
     with np.errstate(over="ignore", invalid="ignore"):
         explained = vv - (va**2 * corner + 2 * va * vw * side + vw**2 * aa) / determinant
-    return np.nan_to_num(explained, nan=0.0, posinf=np.inf)
+    return np.where(np.isnan(explained), 0.0, explained)

@@ -27,6 +27,8 @@ from scipy.special import gammaln
 from gsppca._typing import FloatArray, IntArray
 from gsppca.linalg.nested import SupportSpectrum
 
+TINY = float(np.finfo(float).tiny)
+
 
 def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, most_components: int) -> FloatArray:
     """Log evidence of PPCA with 1, 2, ... components on a support, given its spectrum.
@@ -44,7 +46,7 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
     Returns
     -------
     log_evidence : ndarray of shape (n_counts,)
-        For 1 to min(most_components, rank - 1) components; -inf where eigenvalues coincide.
+        For 1 to min(most_components, rank - 1) components; -inf where they end between equal eigenvalues.
     """
     lam, k, n, r = spectrum.leading, size, n_samples, spectrum.rank
     most = min(most_components, r - 1, k - 1, len(lam))
@@ -56,13 +58,15 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
     noise = (lam.sum() + spectrum.rest_sum - np.cumsum(top)) / (k - d)
     with np.errstate(divide="ignore", invalid="ignore"):
         later = d[:, None] <= np.arange(len(lam))  # i < j
-        gaps = np.log(top[:, None] - lam, where=later, out=np.zeros(later.shape))
+        # A gap between two components is in both sums below and cancels, whatever rounding has left of it.
+        gaps = np.log(np.maximum(top[:, None] - lam, TINY), where=later, out=np.zeros(later.shape))
         log_top = np.cumsum(np.log(top))
         inner = np.cumsum(gaps[:, :most].sum(axis=0))  # sum_{i<j<=d} log(lam_i - lam_j)
         tails = np.cumsum(gaps.sum(axis=1) + _gaps_to_rest(top, spectrum)) - inner  # i<=d<j<=r
-        excess = np.where(d[:, None] >= d[None, :], top[None, :] - noise[:, None], np.nan)  # l_i at each d
-        log_excess = np.nansum(np.log(excess), axis=1)
-        total_excess = np.nansum(excess, axis=1)
+        factor = ~later[:, :most]  # i <= d
+        excess = (top - noise[:, None]) * factor  # l_i at each d
+        log_excess = np.log(excess, where=factor, out=np.zeros(excess.shape)).sum(axis=1)
+        total_excess = excess.sum(axis=1)
         log_noise = np.log(noise)
         likelihood = -n / 2 * (k * np.log(2 * np.pi) + log_top + (k - d) * log_noise + k)
         prior = k * d / 2 * (np.log(k * d / total_excess) - np.log(2 * np.pi) - 1)
@@ -75,7 +79,7 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
         n_angles = k * d - d * (d + 1) / 2
         laplace = (n_angles + d) / 2 * np.log(2 * np.pi) - (stiefel + scales) / 2
         value = likelihood + prior + volume + laplace
-    return np.where(np.isfinite(value), value, -np.inf)
+    return np.where(np.isfinite(value) & (top > np.append(lam, 0.0)[1 : most + 1]), value, -np.inf)
 
 
 def _gaps_to_rest(top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:

@@ -149,6 +149,7 @@ def find_support(
         found.append(group)
         places.append(np.flatnonzero(kept))
         kept[places[-1][group.support.members]] = False
+    matrix.forget()
     return _joined(found, places)
 
 

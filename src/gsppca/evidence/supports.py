@@ -155,16 +155,19 @@ class Supports:
 
     def explained(self, support: Support, n_components: int) -> tuple[FloatArray, int, float]:
         """Sum of squares of each variable that the factors of the support explain; their number; the noise left."""
-        spectrum = support.spectrum
-        d = max(min(n_components, support.size - 1, spectrum.rank - 1, len(spectrum.leading)), 1)
-        key = (_key(support.members), d)
-        if key not in self._explained:
+        d = _n_factors(support, n_components)
+        key = _key(support.members)
+        if (key, d) not in self._explained:
             self.n_updates += 1
-            left = float(spectrum.leading[d:].sum()) + spectrum.rest_sum
-            noise = max(left / max(support.size - d, 1), TINY)
-            factors = Factors(spectrum.leading[:d], noise, support.projections(d))
-            self._explained[key] = factors.explained(support.members, self.squares, self.n), noise
-        explained, noise = self._explained[key]
+            projections = support.projections(d)
+            # Those of fewer factors are the first of these: a walk from here will ask for its own number of them.
+            for count in {d, min(d, _n_factors(support, support.n_components))}:
+                spectrum = support.spectrum
+                left = float(spectrum.leading[count:].sum()) + spectrum.rest_sum
+                noise = max(left / max(support.size - count, 1), TINY)
+                factors = Factors(spectrum.leading[:count], noise, projections[:count])
+                self._explained[key, count] = factors.explained(support.members, self.squares, self.n), noise
+        explained, noise = self._explained[key, d]
         return explained, d, noise
 
     def fewer(self, size: int, share: float) -> int:
@@ -256,6 +259,12 @@ def log_own_noise(variances: FloatArray, n_samples: int) -> float:
 def tolerance(value: float) -> float:
     """How much of a log evidence is rounding."""
     return TIE * max(abs(value), 100.0) if math.isfinite(value) else 0.0
+
+
+def _n_factors(support: Support, n_components: int) -> int:
+    """As many factors as are asked for, as far as the support has them."""
+    spectrum = support.spectrum
+    return max(min(n_components, support.size - 1, spectrum.rank - 1, len(spectrum.leading)), 1)
 
 
 def _key(members: BoolArray) -> bytes:

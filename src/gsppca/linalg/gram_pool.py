@@ -37,7 +37,7 @@ class GramPool:
             self._held[:] = False
         self._add(support & ~self._held)
         places, own = self._place[support], scale[support]
-        gram: FloatArray = self._products[np.ix_(places, places)]
+        gram: FloatArray = self._products[places][:, places]
         gram *= own
         gram *= own[:, None]
         return gram

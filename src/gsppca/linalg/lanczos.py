@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -27,45 +28,70 @@ FIRST_CHECK = 2  # steps for each pair, and some more, before convergence is loo
 AHEAD = 0.6  # of the steps that a steady convergence would still need: then it is looked at again
 
 
-def lanczos_pairs(matrix: FloatArray, count: int, n_values: int = 0) -> tuple[FloatArray, FloatArray]:
+def lanczos_pairs(
+    matrix: FloatArray, count: int, n_values: int = 0, levels: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a positive semi-definite matrix, ascending, and the eigenvectors as columns.
 
     Parameters
     ----------
     matrix : ndarray of shape (order, order)
         Contiguous.
+    count, n_values, levels
+        As in `operator_pairs`.
+    """
+    half = matrix if matrix.flags.f_contiguous else matrix.T
+    return operator_pairs(lambda vector: dsymv(1.0, half, vector, lower=1), matrix.diagonal(), count, n_values, levels)
+
+
+def operator_pairs(
+    product: Callable[[FloatArray], FloatArray],
+    diagonal_entries: FloatArray,
+    count: int,
+    n_values: int = 0,
+    levels: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the same of a matrix that is known by its products with vectors, and its diagonal.
+
+    Parameters
+    ----------
+    product : callable
+        From a vector to its product with the matrix, which may be overwritten.
+    diagonal_entries : ndarray of shape (order,)
     count : int
         How many pairs are wanted, fewer than the order.
     n_values : int, default=0
         Of how many of these, the smallest, only the values are wanted.
+    levels : ndarray of shape (count,), optional
+        What is wanted, from the largest pair on, ends with the first whose value does not exceed its level; the others
+        are not accurate.
     """
-    order = len(matrix)
-    half = matrix if matrix.flags.f_contiguous else matrix.T
+    order = len(diagonal_entries)
     basis = np.empty((min(order, FIRST_CHECK * count + 32), order))
     diagonal, beside = np.empty(order), np.empty(order)
-    following = matrix.diagonal() + matrix.trace() / order
+    following = diagonal_entries + diagonal_entries.sum() / order
     following = following / np.linalg.norm(following)
-    check = FIRST_CHECK * count + 10
+    check = FIRST_CHECK * count + 10 if levels is None else count + 10
     tolerance = np.where(np.arange(count) < n_values, ROUGH, TOLERANCE)
     largest = 0.0
     for step in range(1, order + 1):
         if step > len(basis):
             basis = np.concatenate([basis, np.empty((min(len(basis), order - len(basis)), order))])
         basis[step - 1] = following
-        known = basis[:step]
-        image = dsymv(1.0, half, following, lower=1)
-        diagonal[step - 1] = image @ following
-        largest = max(largest, diagonal[step - 1])
-        image -= diagonal[step - 1] * following
-        if step > 1:
-            image -= beside[step - 2] * basis[step - 2]
+        known, last = basis[:step], basis[max(step - 2, 0) : step]
+        image = product(following)
+        inner = last @ image
+        image -= inner @ last
         image -= (known @ image) @ known
-        left = float(np.sqrt(image @ image))
+        diagonal[step - 1] = inner[-1]
+        largest = max(largest, diagonal[step - 1])
+        left = math.sqrt(image @ image)
         if step >= min(check, order):
             values, vectors = eigh_tridiagonal(
                 diagonal[:step], beside[: step - 1], False, "i", (step - count, step - 1), lapack_driver="stemr"
             )
-            excess = float(np.max(left * np.abs(vectors[-1]) / (tolerance * values[-1])))
+            first = 0 if levels is None else _first_wanted(values, levels)
+            excess = float(np.max((left * np.abs(vectors[-1]) / (tolerance * values[-1]))[first:]))
             if step == order or excess <= 1:
                 return values, known.T @ vectors
             lacking = math.log(excess) / -math.log(TOLERANCE)  # 1 if nothing has converged yet
@@ -77,6 +103,12 @@ def lanczos_pairs(matrix: FloatArray, count: int, n_values: int = 0) -> tuple[Fl
             following = image / left
         beside[step - 1] = left
     raise AssertionError("a basis of the whole space holds all eigenvectors")
+
+
+def _first_wanted(values: FloatArray, levels: FloatArray) -> int:
+    """Place, among ascending values, of the largest that does not exceed its level; the levels descend."""
+    low = values[::-1] <= levels
+    return len(values) - 1 - int(low.argmax()) if low.any() else 0
 
 
 def _orthogonal_to(basis: FloatArray) -> FloatArray:

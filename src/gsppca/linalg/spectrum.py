@@ -12,7 +12,7 @@ from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
 from gsppca.data.base import Matrix
 from gsppca.linalg.krylov import krylov_pairs
-from gsppca.linalg.lanczos import lanczos_pairs
+from gsppca.linalg.lanczos import lanczos_pairs, operator_pairs
 from gsppca.results import Spectrum
 
 DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
@@ -42,6 +42,27 @@ def leading_spectrum(matrix: Matrix, n_axes: int, levels: FloatArray | None = No
         complete = float(values[-1] if levels is None or len(values) == n_axes else levels[len(values)])
         matrix.known_spectrum = known = (values, axes, complete)
     return Spectrum(known[0][:n_axes], known[1][:n_axes])
+
+
+def leading_values(matrix: Matrix, n_axes: int, levels: FloatArray) -> FloatArray:
+    """Return the largest eigenvalues of ``Z'Z / n`` for those who ask no more than which of them exceed their levels.
+
+    Parameters
+    ----------
+    matrix, n_axes
+        As in `leading_spectrum`.
+    levels : ndarray of shape (n_axes,), descending
+        The values are accurate up to and including the first that does not exceed its level.
+    """
+    n = matrix.n_samples
+    gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
+    products = matrix.outer_products() if gram is None and n < matrix.n_features else None
+    with one_blas_thread():
+        if gram is not None and not _is_small(len(gram), n_axes):
+            return lanczos_pairs(gram, n_axes, n_axes, n * levels)[0][::-1] / n
+        if products is not None and not _is_small(n, n_axes):
+            return operator_pairs(products.product, products.diagonal, n_axes, n_axes, n * levels)[0][::-1] / n
+    return leading_spectrum(matrix, n_axes, levels).eigenvalues
 
 
 def _lacks(values: FloatArray, complete: float, n_axes: int, levels: FloatArray | None) -> bool:
@@ -92,11 +113,15 @@ def top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a symmetric matrix, descending, and their eigenvectors as columns."""
     order = len(gram)
     with one_blas_thread():
-        if order <= DENSE_EIGEN or 4 * count > order:
+        if _is_small(order, count):
             values, vectors = eigh(gram, subset_by_index=[order - count, order - 1])
         else:
             values, vectors = lanczos_pairs(np.ascontiguousarray(gram), count)
     return values[::-1], vectors[:, ::-1]
+
+
+def _is_small(order: int, count: int) -> bool:
+    return order <= DENSE_EIGEN or 4 * count > order
 
 
 def _orthonormal_rows(axes: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from gsppca.results import EvidencePath, Found, Wishes
 from gsppca.rules.core_rule import core_of
 from gsppca.rules.deal import FEWEST_SAMPLES
 from gsppca.rules.ties import EQUAL, tolerant_ranks
-from gsppca.stages import check_n_components, estimate_n_components
+from gsppca.stages import check_n_components, count_leading
 
 SPARE_COMPONENTS = 3  # beyond twice those that stand out of the noise, for the evidence to choose from
 LEADING = 10  # components that the core predicts, when their number was not given
@@ -138,7 +138,8 @@ def _most_components(matrix: Matrix, n_components: int | None) -> int:
     if n_components is not None:
         return check_n_components(n_components, n, p)
     form_gram(matrix)
-    count = estimate_n_components(matrix)
+    enough = -(-(MAX_DIMENSION - SPARE_COMPONENTS) // 2)  # more would not raise the number below
+    count = count_leading(matrix, enough)
     return max(1, min(2 * count + SPARE_COMPONENTS, MAX_DIMENSION, n - 1, p - 1))
 
 

@@ -1,0 +1,118 @@
+"""Products of sparse columns with each other, by their entries alone; centring is a correction of the result.
+
+With the scaled entries A, of shape (n, k), and the scaled means c, ``Z = A - 1 c'``:
+
+    Z Z'   = A A' - (A c - c'c/2) 1' - 1 (A c - c'c/2)',
+    Z'Z    = A'A - s c' - c s',                   s = the sums of the columns of A, less n c/2,
+    |Z'Z|^2 = |A'A|^2 - 2 n |A c|^2 + n^2 (c'c)^2       where c are the means of these rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from gsppca._typing import FloatArray, IntArray
+
+BLOCK_BYTES = 2**24  # a block of products
+DENSE_SPEED = 128  # products of numbers that dense blocks make in the time of one of entries
+MATRIX_SPEED = 12  # entries of half a matrix that a product with a vector reads in the time of one of these
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of some columns.
+
+    Attributes
+    ----------
+    rows : CSR matrix of shape (n_samples, n_features)
+        The entries, multiplied by the scales of their columns.
+    centre : ndarray of shape (n_features,)
+        The means, multiplied by them too.
+    """
+
+    rows: Any
+    centre: FloatArray
+
+    @classmethod
+    def of(cls, X: Any, mean: FloatArray, scale: FloatArray) -> Self:
+        """Scale the entries of a CSR or CSC matrix."""
+        entries = sparse.csr_matrix(X, dtype=np.float64)
+        values = entries.data * scale[entries.indices]
+        return cls(sparse.csr_matrix((values, entries.indices, entries.indptr), entries.shape), mean * scale)
+
+    @property
+    def gram_is_cheap(self) -> bool:
+        """Whether dense blocks would take longer for ``Z'Z``."""
+        return _are_few(np.diff(self.rows.indptr), self.rows.shape[1])
+
+    @property
+    def outer_gram_is_cheap(self) -> bool:
+        """Whether dense blocks would take longer for ``Z Z'``."""
+        return _are_few(np.bincount(self.rows.indices, minlength=self.rows.shape[1]), self.rows.shape[0])
+
+    @property
+    def products_are_cheap(self) -> bool:
+        """Whether a product with a vector takes longer with ``Z Z'`` or ``Z'Z``, and `centred_squares` keeps digits."""
+        total, means = float(self.rows.data @ self.rows.data), self.rows.shape[0] * float(self.centre @ self.centre)
+        return bool(MATRIX_SPEED * self.rows.nnz < min(self.rows.shape) ** 2 and 2 * means < total)
+
+    def gram(self) -> FloatArray:
+        """``Z'Z``."""
+        shifts = np.asarray(self.rows.sum(axis=0)).ravel() - self.rows.shape[0] / 2 * self.centre
+        gram = _products(self.rows.T.tocsr())
+        gram -= np.multiply.outer(shifts, self.centre)
+        gram -= np.multiply.outer(self.centre, shifts)
+        return gram
+
+    def outer_gram(self) -> FloatArray:
+        """``Z Z'``."""
+        shifts = self._shifts()
+        gram = _products(self.rows)
+        gram -= shifts
+        gram -= shifts[:, None]
+        return gram
+
+    def outer_product(self, vector: FloatArray) -> FloatArray:
+        """``Z Z'`` times a vector."""
+        inner = self._turned @ vector
+        inner -= self.centre * vector.sum()
+        outer: FloatArray = self.rows @ inner
+        outer -= self.centre @ inner
+        return outer
+
+    def row_squares(self) -> FloatArray:
+        """Sums of squares of the rows of Z."""
+        squares = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
+        return np.maximum(squares - 2 * self._shifts(), 0.0)
+
+    def centred_squares(self, squares: float) -> float:
+        """Sum of squares of ``Z'Z``, and of ``Z Z'``, given that of ``A'A``."""
+        n, products = self.rows.shape[0], self.rows @ self.centre
+        return float(squares - 2 * n * (products @ products) + (n * (self.centre @ self.centre)) ** 2)
+
+    @cached_property
+    def _turned(self) -> Any:
+        return self.rows.T
+
+    def _shifts(self) -> FloatArray:
+        return np.asarray(self.rows @ self.centre) - float(self.centre @ self.centre) / 2
+
+
+def _are_few(counts: IntArray, order: int) -> bool:
+    """Whether a Gram matrix of this order takes few products; `counts` are the numbers of entries that all meet."""
+    return DENSE_SPEED * float(np.square(counts, dtype=float).sum()) < float(order) ** 2 * len(counts)
+
+
+def _products(entries: Any) -> FloatArray:
+    """Products of the rows of a CSR matrix with each other, some of them at a time: sparse results take more room."""
+    n = entries.shape[0]
+    height = max(1, BLOCK_BYTES // (8 * n))
+    total, turned = np.empty((n, n)), entries.T.tocsr()
+    for start in range(0, n, height):
+        total[start : start + height] = (entries[start : start + height] @ turned).toarray()
+    return total
