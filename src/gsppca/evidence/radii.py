@@ -28,11 +28,11 @@ import numpy.typing as npt
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 
-DIGITS = 12  # rho^-m at which the sums are accurate to rounding, by measurement: 9 are enough for rows of most laws
+DIGITS = 11  # rho^-m at which the sums are accurate to rounding, by measurement: 9 are enough for rows of most laws
 # Numbers of nodes, even.
 CLASSES = np.array([6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256])
 SMOOTH_ORDER = 12
-LOGARITHM = 6  # nodes that cost as much as the logarithms of all rows
+LOGARITHM = 8  # nodes that cost as much as the logarithms of all rows
 SLAB = 2**14  # nodes handed out at a time: they and what is done with them fit the cache
 _local = threading.local()
 
@@ -260,10 +260,11 @@ def _chebyshev_sums(y: FloatArray, count: int) -> FloatArray:
     """
     n_rows, n = y.shape
     sums = np.empty((n_rows, count))
-    twice, *memory = _buffers(y.shape)
+    twice, *spare = _buffers(y.shape)
     np.add(y, y, out=twice)
     before: FloatArray | float = 1.0
     current = y
+    memory = (y, *spare)
     sums[:, 0], sums[:, 1] = n, y.sum(axis=1)
     for m in range(1, count // 2):
         following = np.multiply(twice, current, out=memory[m % 3])
@@ -280,9 +281,9 @@ def _inner(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _buffers(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """Four arrays of this thread: fresh memory for every block would cost more than filling it."""
-    size = 4 * shape[0] * shape[1]
+    """Three arrays of this thread: fresh memory for every block would cost more than filling it."""
+    size = 3 * shape[0] * shape[1]
     if getattr(_local, "buffer", np.empty(0)).size < size:
         _local.buffer = np.empty(size)
     held: npt.NDArray[np.float64] = _local.buffer[:size]
-    return held.reshape(4, *shape)
+    return held.reshape(3, *shape)
