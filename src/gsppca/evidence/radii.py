@@ -33,6 +33,7 @@ DIGITS = 11  # rho^-m at which the sums are accurate to rounding, by measurement
 CLASSES = np.array([6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256])
 SMOOTH_ORDER = 12
 LOGARITHM = 8  # nodes that cost as much as the logarithms of all rows
+FEW = 2**10  # more nodes for some sizes cost less than a group of their own
 SLAB = 2**14  # nodes handed out at a time: they and what is done with them fit the cache
 _local = threading.local()
 
@@ -79,17 +80,28 @@ class Radii:
     halves: FloatArray
 
     def groups(self) -> Iterator[NodeGroup]:
-        """Turn the moments into nodes and weights, some sizes with the same number of nodes at a time."""
+        """Turn the moments into nodes and weights, some sizes with the same number of nodes at a time.
+
+        A few sizes share the number of nodes of others.
+        """
         starts = np.concatenate([[0], np.cumsum(self.counts)[:-1]])
-        for count in np.unique(self.counts).tolist():
+        shared = self.counts.copy()
+        for count, following in pairwise(np.unique(shared).tolist()):
+            few = shared == count
+            if np.count_nonzero(few) * (following - count) <= FEW:
+                shared[few] = following
+        for count in np.unique(shared).tolist():
             angles = np.pi * (np.arange(count) + 0.5) / count
             # The sum of the interpolant through y_j = cos(angle_j): weights (mu_0 + 2 sum_m mu_m T_m(y_j)) / M.
             cosines = np.cos(np.multiply.outer(np.arange(count), angles)) * (2 / count)
             cosines[0] /= 2
-            everyone = np.flatnonzero(self.counts == count)
+            everyone = np.flatnonzero(shared == count)
             for first in range(0, len(everyone), max(1, SLAB // count)):
                 positions = everyone[first : first + max(1, SLAB // count)]
-                moments = self.moments[starts[positions, None] + np.arange(count)]
+                # Moments that a size does not have meet coefficients that are nothing but rounding.
+                known = np.arange(count) < self.counts[positions, None]
+                moments = np.zeros(known.shape)
+                moments[known] = self.moments[(starts[positions, None] + np.arange(count))[known]]
                 squared = squared_at(
                     np.cos(angles), self.centres[positions], self.halves[positions], self.shifts[positions]
                 )
