@@ -168,6 +168,14 @@ def test_scales_of_few_columns_share_one_gram(monkeypatch):
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("height", [1, 2, 3, 4, 8, 9, 15, 16, 17, 50])
+def test_cumulative_sums_of_rows(height):
+    rows = np.random.default_rng(0).integers(0, 100, (height, 3)).astype(float)  # whole numbers: no rounding
+    expected = rows.cumsum(axis=0)
+    array_module._cumulate(rows)
+    np.testing.assert_array_equal(rows, expected)
+
+
 def test_radii(pair):
     """Of all sizes, of some, of the last and of one."""
     matrix, Z = pair

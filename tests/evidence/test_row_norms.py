@@ -217,10 +217,10 @@ def test_a_ranking_of_the_first_variables_gives_the_start_of_the_path(factor_dat
 
 def test_progress_rises_to_all_sizes_and_no_further(factor_data):
     told = []
-    matrix = as_matrix(factor_data(0)[0])
-    path = evidence_along(matrix, np.arange(25), 3, None, np.arange(1, 26), lambda *event: told.append(event))
-    done = [count for count, total in told if total == 25]
-    assert len(path.sizes) == 25 == done[-1]
+    matrix = as_matrix(factor_data(0, p=2000)[0])
+    path = evidence_along(matrix, np.arange(2000), 3, None, np.arange(1, 2001), lambda *event: told.append(event))
+    done = [count for count, total in told if total == 2000]
+    assert len(path.sizes) == 2000 == done[-1]
     assert len(done) == len(told) > 1
     assert (np.diff([0, *done]) > 0).all()
 

