@@ -13,9 +13,9 @@ from gsppca.data.sparse import SparseMatrix
 
 @pytest.fixture
 def counts(monkeypatch):
-    """Words of which some occur together, 4 % of the counts not zero, and no array too small to be looked at."""
+    """Words of which some occur together, 2 % of the counts not zero, and no array too small to be looked at."""
     monkeypatch.setattr(memory, "LARGE", 1)
-    rates = np.full((200, 60), 0.01)
+    rates = np.full((200, 450), 0.01)
     rates[:40, :8] = 3.0
     return np.random.default_rng(0).poisson(rates)
 
@@ -38,7 +38,18 @@ def test_other_data_stays_as_it_is(counts, tmp_path, monkeypatch):
     mapped[:] = X
     dense_below = X.copy()
     dense_below[1::3] = 1.0  # no row that is looked at first
-    others = [mapped, np.asarray(mapped), mapped[:], X[:, ::2], np.ma.masked_array(X), X.tolist(), X + 1, dense_below]
+    # A file, a part, one with a small Gram matrix, another type, other numbers.
+    others = [
+        mapped,
+        np.asarray(mapped),
+        mapped[:],
+        X[:, ::2],
+        X[:, :300].copy(),
+        np.ma.masked_array(X),
+        X.tolist(),
+        X + 1,
+        dense_below,
+    ]
     for other in others:
         assert memory.without_zeros(other) is other
     monkeypatch.setattr(memory, "LARGE", X.size + 1)

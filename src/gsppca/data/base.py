@@ -87,8 +87,7 @@ class Matrix(ABC):
         It then takes at most a quarter of the memory of the data, or a trifling 8 MB, and an EM iteration no longer
         depends on the number of samples.
         """
-        p = self.n_features
-        return p <= 4096 and p <= max(self.n_samples // 4, min(2 * self.n_samples, 1024))
+        return gram_is_small(self.n_samples, self.n_features)
 
     @property
     def prefers_outer_gram(self) -> bool:
@@ -166,3 +165,8 @@ class Matrix(ABC):
     @abstractmethod
     def scaled(self, column_scale: FloatArray) -> Matrix:
         """Return the matrix with its columns multiplied by `column_scale`."""
+
+
+def gram_is_small(n: int, p: int) -> bool:
+    """Whether the Gram matrix of n samples of p features is formed: `Matrix.prefers_gram`."""
+    return p <= 4096 and p <= max(n // 4, min(2 * n, 1024))
