@@ -20,7 +20,7 @@ from gsppca.components import noise
 from gsppca.components.dimension import MAX_DIMENSION, count_components, largest_of_noise
 from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
 from gsppca.evidence.row_norms import evidence_along
-from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.linalg.spectrum import leading_spectrum, leading_values
 from gsppca.progress import is_heard, tell
 from gsppca.rankings.vem.checkpoint import Checkpoint
 from gsppca.rankings.vem.relaxed import finish_runs, fit_relaxed
@@ -76,8 +76,7 @@ def estimate_n_components(X: Any, noise_variance: float | None = None) -> int:
     tell("number of components", 0)
     most = max(1, min(MAX_DIMENSION, n - 1, p - 1))
     levels = np.array([largest_of_noise(n, p - count, noise_variance) for count in range(most)])
-    spectrum = leading_spectrum(matrix, most, levels)
-    return count_components(spectrum, n, p, noise_variance)
+    return count_components(leading_values(matrix, levels), n, p, noise_variance)
 
 
 def estimate_noise_variance(X: Any, n_components: int, method: str = "median") -> float:

@@ -18,7 +18,6 @@ from gsppca.evidence.prior import log_size_prior
 from gsppca.linalg import spectrum as spectrum_module
 from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.rankings.order import rank_variables
-from gsppca.results import Spectrum
 from tests.conftest import AUTHORS
 
 # Spectrum: four routes, one answer.
@@ -124,7 +123,7 @@ def test_the_largest_eigenvalue_of_noise_is_rarely_counted():
     for _ in range(300):
         Z = rng.standard_normal((60, 30))
         largest = np.linalg.eigvalsh(np.cov(Z.T, bias=True))[-1]
-        counted.append(count_components(Spectrum(np.array([50.0, largest]), np.eye(31)[:2]), 60, 31, 1.0) == 2)
+        counted.append(count_components(np.array([50.0, largest]), 60, 31, 1.0) == 2)
     assert np.mean(counted) <= 0.01
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from gsppca.results import Spectrum
+from gsppca._typing import FloatArray
 
 MAX_DIMENSION = 50  # spectra of real data decay without end; more components than this are for the user to ask for
 TRACY_WIDOM = 3.27  # 99.9 % quantile of the Tracy-Widom law of order 1
 
 
-def count_components(spectrum: Spectrum, n_samples: int, n_features: int, noise_variance: float) -> int:
+def count_components(eigenvalues: FloatArray, n_samples: int, n_features: int, noise_variance: float) -> int:
     """Number of components by Johnstone's test of the largest eigenvalue, applied one after the other.
 
     Under pure noise the largest eigenvalue of ``X'X`` has the mean and spread of Johnstone (2001, Annals of
@@ -25,7 +25,7 @@ def count_components(spectrum: Spectrum, n_samples: int, n_features: int, noise_
         At least 1, at most the number of eigenvalues given.
     """
     count = 0
-    for eigenvalue in spectrum.eigenvalues.tolist():
+    for eigenvalue in eigenvalues.tolist():
         if eigenvalue <= largest_of_noise(n_samples, n_features - count, noise_variance):
             break
         count += 1
