@@ -27,6 +27,7 @@ from gsppca import (
 )
 from gsppca.datasets import make_model_selection, make_noise_range
 from gsppca.metrics import f_score
+from gsppca.rules.core import find_core
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,38 @@ def test_heavy_tails_are_clipped_without_being_asked():
         wanted = np.linalg.svd(data.X[:, model.support_] - data.X[:, model.support_].mean(axis=0))[1]
         np.testing.assert_allclose(model.singular_values_, wanted[:10], rtol=1e-8)
     assert np.mean(scores) > 0.95
+
+
+def heavy_data(n=120, p=60):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 2)) @ rng.normal(size=(2, p)) + rng.standard_t(2.5, size=(n, p))
+
+
+def test_the_core_of_heavy_tails_is_that_of_the_data_as_it_is():
+    """Correlations that are shown can be checked by whoever has the data."""
+    X = heavy_data()
+    model = GSPPCA(2, n_features_to_select="core").fit(X)
+    frame = model._fitted.frame
+    assert frame.tails.heavy
+    core = find_core(frame.data, model.relevant_, 2, relevance=-model.ranking_.astype(float), standardise=True)
+    assert core.core.tolist() == np.argsort(model.ranking_)[: model.n_selected_].tolist()
+    assert core.share == pytest.approx(model.core_share_, abs=1e-12)
+    table = model.to_frame()
+    related = table[~table["selected"]]
+    shown = [
+        np.corrcoef(X[:, int(name[1:])], X[:, int(by[1:])])[0, 1]
+        for name, by in zip(related["name"], related["represented_by"], strict=True)
+    ]
+    np.testing.assert_allclose(related["correlation"], shown, atol=1e-10)
+
+
+def test_robust_clips_for_the_core_too():
+    X = heavy_data()
+    model = GSPPCA(2, n_features_to_select="core", robust=True).fit(X)
+    frame = model._fitted.frame
+    core = find_core(frame.clipped, model.relevant_, 2, relevance=-model.ranking_.astype(float), standardise=True)
+    assert core.share == pytest.approx(model.core_share_, abs=1e-12)
+    assert model.core_share_ != GSPPCA(2, n_features_to_select="core").fit(X).core_share_
 
 
 @pytest.mark.parametrize("law", ["normal", "laplace"])

@@ -53,7 +53,8 @@ class GSPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VariableSelectio
     robust : bool, default=False
         Whether to rank and judge with every column clipped at three standard deviations, as its median absolute
         deviation tells them. Needs a dense array in memory, and makes a copy of it. Components are those of the data
-        as it is. The joint method clips by itself when the tails of the columns are heavy.
+        as it is. The joint method clips by itself when the tails of the columns are heavy, to find the relevant
+        variables; their core is that of the data as it is, unless this is True.
     missing : {"error", "impute"}, default="error"
         What to do with nan: refuse it, or fill it with what a model of the observed entries expects, in `fit` and in
         `transform`. Right when entries are missing at random; dense data only. Makes a copy of X.

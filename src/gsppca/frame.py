@@ -22,7 +22,6 @@ from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.data.passes import PassFile
 from gsppca.data.shadows import Shadowed, add_shadows
 from gsppca.progress import tell
-from gsppca.results import Found
 from gsppca.stages import check_n_components, estimate_n_components
 from gsppca.validation import check_magnitude, check_varying
 
@@ -110,9 +109,10 @@ class Frame:
         assert self.source.fingerprint is not None
         self.source.memory = PassFile(path, self.source.shape, self.source.fingerprint)
 
-    def looked_at(self, found: Found) -> Matrix:
-        """Return the matrix that a method looked at, in a unit in which squares of squares can be held."""
-        return in_unit(self.clipped if found.clipped else self.judged)
+    @property
+    def described(self) -> Matrix:
+        """What cores and correlations are of: `judged`, in a unit in which squares of squares can be held."""
+        return in_unit(self.judged)
 
     def shadowed(self, rng: np.random.Generator) -> tuple[Matrix, BoolArray, Shadowed]:
         """Return the judged columns of X with a permuted copy of each, those that vary, and where each stands."""

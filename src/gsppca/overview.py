@@ -261,7 +261,7 @@ def _stand_ins(model: VariableSelection, core: CoreFit | None) -> tuple[IntArray
     elif fitted.frame is None or not len(chosen):
         return by, correlation
     else:
-        known, values = _most_correlated(fitted.frame.looked_at(fitted.found), chosen[:MOST_STAND_INS])
+        known, values = _most_correlated(fitted.frame.described, chosen[:MOST_STAND_INS])
     by[places], correlation[places] = places[known], values
     own = np.flatnonzero(model.support_)
     by[own], correlation[own] = own, 1.0

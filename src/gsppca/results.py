@@ -235,8 +235,6 @@ class Found:
         Whether every variable has its own unit: its components are then those of standardised variables.
     noise_units : NoiseUnits or None
         Units in which the method compared the variables, if they are neither common nor standardised.
-    clipped : bool
-        Whether the method looked at clipped columns.
     core : CoreFit or None
         The core of the relevant variables, where the method finds it.
     wishes : Wishes
@@ -259,7 +257,6 @@ class Found:
     core_components: int | None = None
     own_units: bool = False
     noise_units: NoiseUnits | None = None
-    clipped: bool = False
     core: CoreFit | None = None
     wishes: Wishes = field(default_factory=Wishes)
     relaxed: RelaxedFit | None = None

@@ -161,7 +161,7 @@ class VariableSelection(BaseEstimator):
         # Noise stands for nothing: a selected variable that it correlates with most says little of it.
         kept = (self.relevant_ | self.support_)[places]
         within = np.cumsum(kept) - 1
-        matrix = frame.looked_at(self._fitted.found).columns(kept)
+        matrix = frame.described.columns(kept)
         others, correlations = represents(matrix, within[selected], n_best)
         places = places[kept]
         return [

@@ -71,6 +71,9 @@ def test_groups_that_are_apart_are_found():
     assert accuracy < 0.6
     assert information < 0.3
     assert neighbour_accuracy(noise, labels, seed=0) < 0.6
+    runs = [clustering_scores(noise, labels, seed=seed, n_starts=1) for seed in (6, 7)]
+    assert runs[0] != runs[1]
+    assert clustering_scores(noise, labels, seed=3, n_starts=1, n_runs=2) == pytest.approx(np.mean(runs, axis=0))
 
 
 def test_redundancy_is_the_mean_absolute_correlation():

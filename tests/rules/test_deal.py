@@ -49,7 +49,7 @@ def test_folds_are_balanced_along_the_scores():
 
 
 def test_few_rows_have_more_folds_but_one_row_each_at_least():
-    assert [n_folds(n) for n in (4, 10, 39, 40, 5000)] == [4, 10, 10, 5, 5]
+    assert [n_folds(n) for n in (4, 10, 39, 40, 5000)] == [4, 10, 20, 5, 5]
 
 
 def test_rounding_does_not_order():

@@ -104,7 +104,6 @@ class Joint(Parameters):
             core_components=_core_components(matrix, fit.n_components) if n_components is None else None,
             own_units=own,
             noise_units=fit.group_units[0] and fit.group_units[0].at(np.flatnonzero(judged), len(judged)),
-            clipped=tails.heavy,
             wishes=wishes,
         )
         if matrix.n_samples < FEWEST_SAMPLES:
@@ -122,7 +121,7 @@ class Joint(Parameters):
         )
         sizes = np.unique(sizes[(sizes >= 2) & (sizes <= p)])
         path = evidence_along(
-            frame.looked_at(found), found.order, sizes, most, found.own_units, units=[found.noise_units]
+            in_unit(frame.clipped), found.order, sizes, most, found.own_units, units=[found.noise_units]
         )
         if np.isfinite(path.log_evidence).any():
             return path

@@ -175,7 +175,7 @@ def collect(
         explained_sizes=sizes,
         explained=explained,
         scores=scores,
-        copies=near_copies(view, None if frame is None else frame.looked_at(model._fitted.found)),
+        copies=near_copies(view, None if frame is None else frame.described),
     )
 
 

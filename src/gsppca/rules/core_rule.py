@@ -74,7 +74,7 @@ def core_of(frame: Frame, found: Found, share: float = SHARE) -> CoreFit:
     score = np.empty(len(found.order))
     score[found.order] = np.arange(len(found.order), 0, -1)
     return find_core(
-        frame.looked_at(found),
+        frame.described,
         found.relevant,
         found.core_components or found.n_components,
         share=share,

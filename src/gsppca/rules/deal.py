@@ -19,7 +19,7 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.rules.ties import tolerant_ranks
 
 FEWEST_SAMPLES = 5  # for a core
-N_FOLDS, MORE_FOLDS = 5, 10
+N_FOLDS, MORE_FOLDS = 5, 20
 FEW_ROWS = 40  # fewer are worth more folds: without a fifth of them, a core predicts noticeably less than with all
 
 

@@ -19,7 +19,7 @@ from gsppca.rules.training import Decomposition, FromGrams
 
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
-LOOKS = (4, 16, 48)  # choices after which a pool of some variables is made anew
+LOOKS = (4, 12, 36)  # choices after which a pool of some variables is made anew
 MOST_TIMES = 8  # as many variables as usual are listed, where many are copies
 DIRECT_ORDER = 1024  # smaller side of the data up to which its Gram matrix is formed in any case
 LARGEST_ORDER = 2048
