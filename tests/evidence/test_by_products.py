@@ -176,6 +176,22 @@ def test_sums_of_rows_are_known_in_all_units_and_columns():
     np.testing.assert_allclose(other.leading_sums, other.transposed_product(weights), rtol=1e-9)
 
 
+def test_a_gram_matrix_serves_all_units_and_fewer_columns(monkeypatch):
+    X, kept, scale = factor_data(), np.arange(120) % 4 > 0, np.linspace(0, 2, 120)
+    matrix = as_matrix(X)
+    part = matrix.columns(kept).scaled(scale[kept])
+    part.remember_gram(part._gram())
+    fewer = kept & (np.arange(120) % 5 > 0)
+    fewer[0] = False
+    other = matrix.scaled(scale**2).columns(fewer)
+    expected = other._gram()
+    monkeypatch.setattr(type(matrix), "_gram", lambda self: pytest.fail("a pass over the data"))
+    assert other.gram_is_known
+    np.testing.assert_allclose(other.gram, expected, rtol=1e-10, atol=1e-10)
+    for beyond in (matrix, matrix.columns(np.arange(120) < 2)):  # a column that is not there, or was multiplied by zero
+        assert not beyond.gram_is_known
+
+
 def test_products_of_columns():
     X = np.where(np.abs(factor_data()) > 1, factor_data(), 0.0)
     Z = (X - X.mean(axis=0)) * np.linspace(1, 2, 120)

@@ -30,10 +30,13 @@ class KnownRows:
         Squared lengths of the rows, in any one of these scales.
     sums : ndarray of shape (n_sums, n_all_features) or None
         Sums of the centred rows of X, with weights that stress what the rows have in common.
+    gram : tuple of two ndarrays, or None
+        Some columns of X, ascending, and their products with each other, centred.
     """
 
     lengths: FloatArray | None = None
     sums: FloatArray | None = None
+    gram: tuple[IntArray, FloatArray] | None = None
 
 
 class ColumnView(Matrix):
@@ -93,6 +96,12 @@ class ColumnView(Matrix):
     @cached_property
     def gram(self) -> FloatArray:
         """``Z'Z``: that of the matrix that this one was made from, if it is there, needs no new pass over the data."""
+        if self._is_corner:
+            assert self.known_rows.gram is not None
+            members, known = self.known_rows.gram
+            places = np.searchsorted(members, self._columns_of_X)
+            corner = known[np.ix_(places, places)]
+            return corner if self.column_scale is None else corner * self.column_scale * self.column_scale[:, None]
         if self.origin is None or not self.gram_is_known:
             return self._gram()
         matrix, kept, scale = self.origin
@@ -104,12 +113,28 @@ class ColumnView(Matrix):
     @property
     def gram_is_known(self) -> bool:
         """Whether ``Z'Z`` takes no pass over the data, or one that serves all scales of the same columns."""
-        if "gram" in self.__dict__:
+        if "gram" in self.__dict__ or self._is_corner:
             return True
         if self.origin is None:
             return False
         matrix, kept, _ = self.origin
         return matrix.gram_is_known or (kept is None and matrix.prefers_gram)
+
+    def remember_gram(self, gram: FloatArray) -> None:
+        """Let all matrices of these rows know ``Z'Z``, found elsewhere: that of fewer columns is a corner of it."""
+        scale = np.ones(self.n_features) if self.column_scale is None else self.column_scale
+        kept = scale > 0
+        self.known_rows.gram = self._columns_of_X[kept], gram[np.ix_(kept, kept)] / scale[kept] / scale[kept][:, None]
+
+    @property
+    def _columns_of_X(self) -> IntArray:
+        return np.arange(self.n_features) if self.index is None else self.index
+
+    @property
+    def _is_corner(self) -> bool:
+        """Whether ``Z'Z`` is a corner of what is known."""
+        known = self.known_rows.gram
+        return known is not None and bool(np.isin(self._columns_of_X, known[0]).all())
 
     @property
     def leading_sums(self) -> FloatArray | None:
