@@ -37,6 +37,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.nightly)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_blocks_are_held():
+    """Data of tests is small: it is treated as large data is, except where a test lets its blocks be held."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gsppca.data.blocks.HELD_BYTES", 0)
+        yield
+
+
 @pytest.fixture(params=["intro", "one_axis", "tall", "wide"])
 def authors(request):
     """Data and results of the authors' program (tests/reference/authors)."""

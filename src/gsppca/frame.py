@@ -17,6 +17,7 @@ from gsppca._typing import BoolArray, FloatArray
 from gsppca.components.clipping import Tails, clip_tails, measure_tails
 from gsppca.components.imputation import Imputation, impute
 from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
+from gsppca.data.array import ColumnView
 from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.data.passes import PassFile
 from gsppca.data.shadows import Shadowed, add_shadows
@@ -75,10 +76,16 @@ class Frame:
     def clipped(self) -> Matrix:
         """The columns that vary, with their tails cut off if they are heavy."""
         if not self.tails.heavy:
-            return self.data
-        everything = as_matrix(clip_tails(self._container, self.tails))
+            return self._with_lengths(self.data)
+        everything = self._with_lengths(as_matrix(clip_tails(self._container, self.tails)))
         kept = everything if self.varying.all() else everything.columns(self.varying)
         return kept if self.scale is None else standardised(kept)
+
+    def _with_lengths(self, matrix: Matrix) -> Matrix:
+        """Tell a matrix of these rows how long they are, if that is known."""
+        if isinstance(matrix, ColumnView) and self.tails.rows is not None:
+            matrix.known_rows.lengths = self.tails.rows[:, 1]
+        return matrix
 
     @cached_property
     def rows(self) -> FloatArray | None:

@@ -90,7 +90,7 @@ def count_leading(matrix: Matrix, most: int, noise_variance: float | None = None
     tell("number of components", 0)
     most = max(1, min(most, n - 1, p - 1))
     levels = np.array([largest_of_noise(n, p - count, noise_variance) for count in range(most)])
-    return count_components(leading_values(matrix, most, levels), n, p, noise_variance)
+    return count_components(leading_values(matrix, levels), n, p, noise_variance)
 
 
 def estimate_noise_variance(X: Any, n_components: int, method: str = "median") -> float:

@@ -9,14 +9,16 @@ import pytest
 from scipy import sparse
 
 from gsppca import GSPPCA
-from gsppca.data import as_blocks, as_matrix
+from gsppca.data import Matrix, as_blocks, as_matrix
 from gsppca.data.folds import column_products, rank_sums
 from gsppca.evidence import by_products, decompose
 from gsppca.evidence.decompose import Decomposer
 from gsppca.evidence.search import find_support
+from gsppca.rules import task
 from tests.needs import optional
 
 LIMIT, HELD = 40, 32
+MOST_PASSES = 26  # of a whole fit with a dense truth
 
 
 def factor_data(n=300, p=120, q=20, d=3, *, strength=1.5, own=False, seed=0):
@@ -124,13 +126,70 @@ def test_order_and_container_do_not_matter(monkeypatch, case):
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_whole_fit_reads_the_data_at_most_twenty_times(monkeypatch, own):
+def test_a_whole_fit_reads_the_data_at_most_fourteen_times(monkeypatch, own):
     force(monkeypatch)
     X = factor_data(4200, 120, own=own)
     blocks = as_blocks(optional("dask.array").from_array(X, chunks=(1100, -1)))
     model = GSPPCA(3).fit(blocks)
-    assert blocks.n_passes <= 20
+    assert blocks.n_passes <= 14
     np.testing.assert_array_equal(model.relevant_, GSPPCA(3).fit(X).relevant_)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("n_components", ["auto", 12])
+def test_a_dense_truth_of_many_factors_is_read_few_times(monkeypatch, own, n_components):
+    """More components than a block of axes has; no Gram matrix of all columns, in the search or in the core."""
+    force(monkeypatch)
+    monkeypatch.setattr(Matrix, "prefers_gram", False)
+    monkeypatch.setattr(task, "LARGEST_GRAM", LIMIT)
+    monkeypatch.setattr(task, "DIRECT_ORDER", LIMIT)
+    X = factor_data(4200, 120, q=120, d=12, own=own, strength=1.0)
+    blocks = as_blocks(optional("dask.array").from_array(X, chunks=(1100, -1)))
+    model = GSPPCA(n_components, n_features_to_select="relevant").fit(blocks)
+    assert blocks.n_passes <= MOST_PASSES
+    assert model.n_components_ == 12
+    assert model.relevant_.all()
+
+
+def test_where_noise_ends():
+    equal = by_products.end_of_bulk(np.full(500, 3.0), 800)
+    assert equal == pytest.approx(3 * (1 + np.sqrt(500 / 800)) ** 2, rel=1e-3)
+    rng = np.random.default_rng(0)
+    squares = np.exp(0.3 * rng.standard_normal(600))
+    largest = []
+    for _ in range(5):
+        Z = rng.standard_normal((800, 600)) * np.sqrt(squares)
+        largest.append(np.linalg.eigvalsh(Z.T @ Z / 800)[-1])
+    assert by_products.end_of_bulk(squares, 800) == pytest.approx(np.mean(largest), rel=0.04)
+
+
+def test_sums_of_rows_are_known_in_all_units_and_columns():
+    X = factor_data()
+    matrix, kept, scale = as_matrix(X), np.arange(120) % 4 > 0, np.linspace(1, 2, 120)
+    part = matrix.scaled(scale).columns(kept)
+    assert part.leading_sums is None
+    weights = np.random.default_rng(0).standard_normal((300, 2))
+    part.leading_sums = part.transposed_product(weights)
+    np.testing.assert_allclose(matrix.leading_sums[:, kept], matrix.transposed_product(weights)[:, kept], rtol=1e-9)
+    assert not matrix.leading_sums[:, ~kept].any()
+    other = matrix.columns(kept).scaled(scale[kept] ** 2)
+    np.testing.assert_allclose(other.leading_sums, other.transposed_product(weights), rtol=1e-9)
+
+
+def test_a_gram_matrix_serves_all_units_and_fewer_columns(monkeypatch):
+    X, kept, scale = factor_data(), np.arange(120) % 4 > 0, np.linspace(0, 2, 120)
+    matrix = as_matrix(X)
+    part = matrix.columns(kept).scaled(scale[kept])
+    part.remember_gram(part._gram())
+    fewer = kept & (np.arange(120) % 5 > 0)
+    fewer[0] = False
+    other = matrix.scaled(scale**2).columns(fewer)
+    expected = other._gram()
+    monkeypatch.setattr(type(matrix), "_gram", lambda self: pytest.fail("a pass over the data"))
+    assert other.gram_is_known
+    np.testing.assert_allclose(other.gram, expected, rtol=1e-10, atol=1e-10)
+    for beyond in (matrix, matrix.columns(np.arange(120) < 2)):  # a column that is not there, or was multiplied by zero
+        assert not beyond.gram_is_known
 
 
 def test_products_of_columns():

@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,9 +134,10 @@ def test_errors_of_the_child_are_those_of_this_process(tmp_path, name, content, 
 def test_what_the_child_does_not_have_is_named(tmp_path, monkeypatch):
     """The part of the child, in this process."""
     monkeypatch.setitem(sys.modules, "anndata", None)
-    request = {"path": str(DAMAGED / "hangs.h5ad"), "kind": "h5ad", "compression": None, "strict": True}
-    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(request | {"options": asdict(ReadOptions())})))
-    isolated.main(tmp_path)
+    request: dict[str, Any] = {"path": str(DAMAGED / "hangs.h5ad"), "kind": "h5ad", "compression": None, "strict": True}
+    request |= {"options": asdict(ReadOptions()), "folder": str(tmp_path)}
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(request)))
+    isolated.main()
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert answer["error"] == "ImportError"
     assert "pip install" in answer["arguments"][0]

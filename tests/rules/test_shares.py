@@ -14,7 +14,9 @@ from gsppca.data.folds import (
     fold_products,
     fold_squares,
     products_by_fold,
+    products_with_all,
     scores_and_squares,
+    weighted_moments,
 )
 from gsppca.rules import shares
 from gsppca.rules.shares import FoldMoments, describe_core, describe_moments, represents
@@ -184,6 +186,11 @@ def test_products_by_fold(data, container):
     axes = np.random.default_rng(2).standard_normal((3, X.shape[1]))
     expected = np.column_stack([Z @ axes.T, np.sum(Z**2, axis=1)])
     np.testing.assert_allclose(scores_and_squares(matrix, axes), expected, atol=1e-9)
+    np.testing.assert_allclose(products_with_all(matrix, chosen)(part), Z[:, chosen].T @ Z[:, part], atol=1e-9)
+    weights, several = np.random.default_rng(3).uniform(size=(70, 2)), np.array([axes, 2 * axes[::-1]])
+    scores, moments = weighted_moments(matrix, several, weights)
+    np.testing.assert_allclose(scores, np.einsum("ij,pkj->ipk", Z, several), atol=1e-9)
+    np.testing.assert_allclose(moments, np.einsum("ipk,ip,ij->pkj", scores, weights, Z), atol=1e-9)
 
 
 def test_chosen_noise_may_be_shrunk_to_nothing():

@@ -62,14 +62,35 @@ def fit(
         gsppca fit iris.csv --label species --scale --json
     """
     from gsppca.cli.screen import Screen
-    from gsppca.io import read_table
-    from gsppca.io.write import destination
+    from gsppca.io.child import reader_started
 
     screen = Screen(replace(talk, json=talk.json or json_all))
     if report and output is None:
         from gsppca.cli.errors import UsageError
 
         raise UsageError("--report needs a folder to write to. Use --output FOLDER.")
+    with reader_started(file):
+        fitted, table, seconds, files = _fit_file(file, output, report, overwrite, model, reading, screen)
+    show(screen, fitted, table, seconds, written=output is not None)
+    if output is not None:
+        screen.line()
+        screen.paragraph(f"Written to {output}: {', '.join(files)}", indent=2)
+    screen.result(document(fitted, table, seconds, output, files, everything=json_all))
+
+
+def _fit_file(
+    file: Path,
+    output: Path | None,
+    report: bool,
+    overwrite: bool,
+    model: ModelOptions,
+    reading: ReadOptions,
+    screen: Screen,
+) -> tuple[GSPPCA, Table, float, list[str]]:
+    """Read, fit and write; return the model, the table, how long the fit took, and the names of the files."""
+    from gsppca.io import read_table
+    from gsppca.io.write import destination
+
     estimator = model.model()
     if reading.missing == "impute":
         estimator.set_params(missing="impute")
@@ -79,11 +100,7 @@ def fit(
         fitted = fit_table(estimator, table)
         seconds = time.perf_counter() - start
         files = [] if output is None else write_results(fitted, table, output, report=report, overwrite=overwrite)
-    show(screen, fitted, table, seconds, written=output is not None)
-    if output is not None:
-        screen.line()
-        screen.paragraph(f"Written to {output}: {', '.join(files)}", indent=2)
-    screen.result(document(fitted, table, seconds, output, files, everything=json_all))
+    return fitted, table, seconds, files
 
 
 def fit_table(model: GSPPCA, table: Table) -> GSPPCA:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Self
 
@@ -18,6 +19,25 @@ RADII_BYTES = 2**20  # squared radii of some rows at some sizes
 RADII_ROWS = 4096
 
 Squares = Callable[[int, int], FloatArray]
+
+
+@dataclass
+class KnownRows:
+    """What is known of the rows of some data, whatever the columns and scales they are looked at in.
+
+    Attributes
+    ----------
+    lengths : ndarray of shape (n_samples,) or None
+        Squared lengths of the rows, in any one of these scales.
+    sums : ndarray of shape (n_sums, n_all_features) or None
+        Sums of the centred rows of X, with weights that stress what the rows have in common.
+    gram : tuple of two ndarrays, or None
+        Some columns of X, ascending, and their products with each other, centred.
+    """
+
+    lengths: FloatArray | None = None
+    sums: FloatArray | None = None
+    gram: tuple[IntArray, FloatArray] | None = None
 
 
 class ColumnView(Matrix):
@@ -48,6 +68,7 @@ class ColumnView(Matrix):
         self.index = index
         # What this matrix was made from, by a choice of columns or by a scale.
         self.origin: tuple[ColumnView, BoolArray | None, FloatArray | None] | None = None
+        self.known_rows = KnownRows()
         self.n_samples = X.shape[0]
         self.n_features = X.shape[1] if index is None else len(index)
         self.column_scale = column_scale
@@ -59,7 +80,7 @@ class ColumnView(Matrix):
         scale = column_scale if self.column_scale is None else self.column_scale * column_scale
         squares = self.column_squares * column_scale**2
         matrix = type(self)(self.X, self.index, mean=self.mean, column_scale=scale, column_squares=squares)
-        matrix.origin = self, None, column_scale
+        matrix.origin, matrix.known_rows = (self, None, column_scale), self.known_rows
         return matrix
 
     def columns(self, kept: BoolArray) -> Self:
@@ -70,12 +91,18 @@ class ColumnView(Matrix):
             column_scale=None if self.column_scale is None else self.column_scale[kept],
             column_squares=self.column_squares[kept],
         )
-        part.origin = self, kept, None
+        part.origin, part.known_rows = (self, kept, None), self.known_rows
         return part
 
     @cached_property
     def gram(self) -> FloatArray:
         """``Z'Z``: that of the matrix that this one was made from, if it is there, needs no new pass over the data."""
+        if self._is_corner:
+            assert self.known_rows.gram is not None
+            members, known = self.known_rows.gram
+            places = np.searchsorted(members, self._columns_of_X)
+            corner = known[np.ix_(places, places)]
+            return corner if self.column_scale is None else corner * self.column_scale * self.column_scale[:, None]
         matrix: ColumnView = self
         index, scale = np.arange(self.n_features), np.ones(self.n_features)
         while matrix.origin is not None and matrix.gram_is_known and "gram" not in matrix.__dict__:
@@ -96,12 +123,44 @@ class ColumnView(Matrix):
     @property
     def gram_is_known(self) -> bool:
         """Whether ``Z'Z`` takes no pass over the data, or one that serves all scales of the same columns."""
-        if "gram" in self.__dict__:
+        if "gram" in self.__dict__ or self._is_corner:
             return True
         if self.origin is None:
             return False
         matrix, kept, _ = self.origin
         return matrix.gram_is_known or (kept is None and matrix.prefers_gram)
+
+    def remember_gram(self, gram: FloatArray) -> None:
+        """Let all matrices of these rows know ``Z'Z``, found elsewhere: that of fewer columns is a corner of it."""
+        scale = np.ones(self.n_features) if self.column_scale is None else self.column_scale
+        kept = scale > 0
+        self.known_rows.gram = self._columns_of_X[kept], gram[np.ix_(kept, kept)] / scale[kept] / scale[kept][:, None]
+
+    @property
+    def _columns_of_X(self) -> IntArray:
+        return np.arange(self.n_features) if self.index is None else self.index
+
+    @property
+    def _is_corner(self) -> bool:
+        """Whether ``Z'Z`` is a corner of what is known."""
+        known = self.known_rows.gram
+        return known is not None and bool(np.isin(self._columns_of_X, known[0]).all())
+
+    @property
+    def leading_sums(self) -> FloatArray | None:
+        """Sums of the rows of Z that stress what these have in common, shape (n_sums, n_features), where known."""
+        sums = self.known_rows.sums
+        if sums is None:
+            return None
+        own = sums if self.index is None else sums[:, self.index]
+        return own if self.column_scale is None else own * self.column_scale
+
+    @leading_sums.setter
+    def leading_sums(self, sums: FloatArray) -> None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = sums if self.column_scale is None else np.where(self.column_scale > 0, sums / self.column_scale, 0.0)
+        self.known_rows.sums = np.zeros((len(sums), self.X.shape[1]))
+        self.known_rows.sums[:, slice(None) if self.index is None else self.index] = own
 
     @abstractmethod
     def _moments(self) -> tuple[FloatArray, FloatArray]:

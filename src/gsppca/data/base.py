@@ -49,8 +49,8 @@ class Matrix(ABC):
         What the centred columns are multiplied by; None stands for ones.
     column_squares : ndarray of shape (n_features,)
         Sums of squares of the columns of Z.
-    known_spectrum : tuple of two ndarrays and a float, or None
-        Leading eigenvalues and axes, once `linalg.spectrum` has found them, and the level above which none is missing.
+    known_spectrum : tuple of two ndarrays, or None
+        Leading eigenvalues and axes, once `linalg.spectrum` has found them.
     known_products : tuple of two ndarrays, or None
         Indices of some columns, and their products with all columns, once `evidence.by_products` has found them.
     known_outer : ndarray of shape (n_samples, n_samples) or None
@@ -62,7 +62,7 @@ class Matrix(ABC):
     mean: FloatArray
     column_scale: FloatArray | None
     column_squares: FloatArray
-    known_spectrum: tuple[FloatArray, FloatArray, float] | None = None
+    known_spectrum: tuple[FloatArray, FloatArray] | None = None
     known_products: tuple[IntArray, FloatArray] | None = None
     known_outer: FloatArray | None = None
 

@@ -23,6 +23,9 @@ from gsppca.data.memory import as_floats
 from gsppca.data.passes import PassFile
 from gsppca.progress import tell
 
+HELD_BYTES = (
+    2**28
+)  # of all numbers: as many are read once, and held; a table of 8,000 rows of 8,000 in single precision
 TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]
@@ -48,8 +51,10 @@ class Blocks(ABC):
         Rows and columns.
     dtype : dtype
         float32 or float64: in what its numbers are treated and shown.
+    is_small : bool
+        Whether all blocks may be held in memory, where they are read first.
     n_passes : int
-        How often all blocks have been read so far.
+        How often all blocks have been read from where they are stored so far.
     fingerprint : ndarray or None
         Numbers that are hardly ever the same for other data, once a first pass has found them.
     memory : PassFile or None
@@ -66,6 +71,7 @@ class Blocks(ABC):
             raise ValueError(f"X must hold real numbers, got dtype {dtype}. Convert it, for example to float32.")
         dtype = dtype.newbyteorder("=")
         self.dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        self.is_small = self.shape[0] * self.shape[1] * dtype.itemsize <= HELD_BYTES
         self.n_passes = 0
         self.fingerprint: FloatArray | None = None
         self.memory: PassFile | None = None
@@ -86,7 +92,7 @@ class Blocks(ABC):
         return self.memory.recall((task, combine), lambda: self._counted(task, combine))
 
     def _counted(self, task: Task, combine: Combine) -> Any:
-        self.n_passes += 1
+        self.n_passes += not (self.is_small and self.n_passes)
         return self._fold(task, combine)
 
     @abstractmethod

@@ -18,7 +18,8 @@ from gsppca.data.blocks import Combine, ready, refuse_not_finite
 from gsppca.data.entries import aligned
 from gsppca.data.memory import in_memory
 
-FEW_BLOCKS = 8  # for which all pairs of blocks may be multiplied
+OUTER_BYTES = 2**28  # of centred rows, as many as are multiplied with all rows in one pass
+FEW_PASSES = 8  # for the products of all rows with all
 
 
 class ChunkedMatrix(ColumnView):
@@ -34,7 +35,7 @@ class ChunkedMatrix(ColumnView):
 
     @property
     def prefers_outer_gram(self) -> bool:
-        return self.X.n_blocks <= FEW_BLOCKS and super().prefers_outer_gram
+        return len(self._groups()) <= FEW_PASSES and super().prefers_outer_gram
 
     def _gram_product(self, axes: FloatArray) -> FloatArray:
         return self._sum(_gram_product, axes)
@@ -52,8 +53,18 @@ class ChunkedMatrix(ColumnView):
         return self._sum(_row_squares, combine=_below)
 
     def outer_gram(self) -> FloatArray:
-        # The rows of one block after the other are the axes of a product with all.
-        return np.concatenate([self.product(self._rows(number)) for number in range(self.X.n_blocks)], axis=1)
+        groups = self._groups()
+        if len(groups) == 1:
+            rows = self._sum(_rows, combine=_below)
+            return rows @ rows.T
+        # The rows of some blocks after the others are the axes of a product with all.
+        parts = (np.concatenate([self._rows(number) for number in group]) for group in groups)
+        return np.concatenate([self.product(rows) for rows in parts], axis=1)
+
+    def _groups(self) -> list[IntArray]:
+        """Numbers of blocks, as many together as hold `OUTER_BYTES`."""
+        ends = self.X.edges[1:] * self.n_features * 8
+        return np.split(np.arange(self.X.n_blocks), np.flatnonzero(np.diff((ends - 1) // OUTER_BYTES)) + 1)
 
     def reduce_radii(
         self,
@@ -75,10 +86,10 @@ class ChunkedMatrix(ColumnView):
         first, last = self.X.edges[number : number + 2].tolist()
         return self._part_of(_rows)(ready(self.X.block(number), number, (last - first, self.X.shape[1])), first)
 
-    def _sum(self, function: Callable[..., FloatArray], *arguments: Any, combine: Combine = np.add) -> FloatArray:
+    def _sum(self, function: Callable[..., Any], *arguments: Any, combine: Combine = np.add) -> Any:
         return self.X.fold(self._part_of(function, *arguments), combine)
 
-    def _part_of(self, function: Callable[..., FloatArray], *arguments: Any) -> BlockTask:
+    def _part_of(self, function: Callable[..., Any], *arguments: Any) -> BlockTask:
         squares = self.column_squares / self.n_samples
         return BlockTask(function, arguments, self.index, self.mean, self.column_scale, squares)
 
@@ -99,14 +110,14 @@ class BlockTask:
         Variances of the columns: the share of one row in `column_squares`.
     """
 
-    function: Callable[..., FloatArray]
+    function: Callable[..., Any]
     arguments: tuple[Any, ...]
     index: IntArray | None
     mean: FloatArray
     column_scale: FloatArray | None
     mean_squares: FloatArray
 
-    def __call__(self, block: Any, first: int) -> FloatArray:
+    def __call__(self, block: Any, first: int) -> Any:
         """Treat a block that begins with row `first`."""
         height = block.shape[0]
         part = in_memory(

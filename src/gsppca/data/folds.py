@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
-from gsppca.data.array import ArrayMatrix
+from gsppca.data.array import ArrayMatrix, ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix
 from gsppca.data.dense import DenseMatrix
@@ -145,6 +145,16 @@ def products_by_fold(matrix: Matrix, columns: FloatArray, fold: IntArray) -> Cal
     return lambda part: products[:, :, part]
 
 
+def products_with_all(matrix: Matrix, chosen: IntArray) -> Callable[[slice], FloatArray]:
+    """Return a function of some features: products of some columns of Z with them, shape (n_chosen, n_some)."""
+    if isinstance(matrix, ChunkedMatrix):
+        all_products = column_products(matrix, chosen)
+        return lambda part: all_products[:, part]
+    columns = column_values(matrix, chosen)
+    products = products_by_fold(matrix, columns, np.zeros(len(columns), dtype=np.intp))
+    return lambda part: products(part)[0]
+
+
 def _products_with_block(matrix: DenseMatrix, columns: FloatArray, rows: Sequence[IntArray], part: slice) -> FloatArray:
     block = matrix._centred(slice(None), part)
     return np.array([columns[own].T @ block[own] for own in rows])
@@ -176,9 +186,13 @@ def _block_column_products(part: ArrayMatrix, _: slice, chosen: IntArray) -> Flo
 def rank_sums(matrix: Matrix, count: int) -> FloatArray:
     """Return sums of the rows of Z with weights that are waves over the ranks of their lengths, (count, n_features).
 
-    They lie in the space of the rows, and follow the order of the columns; two passes over the data find them.
+    They lie in the space of the rows, and follow the order of the columns; one pass over the data finds them, after one
+    for the lengths, if these are not known.
     """
-    order = np.argsort(matrix.row_squares(), kind="stable")
+    assert isinstance(matrix, ColumnView)
+    known = matrix.known_rows
+    known.lengths = matrix.row_squares() if known.lengths is None else known.lengths
+    order = np.argsort(known.lengths, kind="stable")
     places = np.empty(len(order))
     places[order] = (np.arange(len(order)) + 0.5) / len(order)
     if isinstance(matrix, ChunkedMatrix):
@@ -201,6 +215,43 @@ def scores_and_squares(matrix: Matrix, axes: FloatArray) -> FloatArray:
 
 def _block_scores_and_squares(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:
     return np.column_stack([part.product(axes), part.row_squares()])
+
+
+def weighted_moments(matrix: Matrix, axes: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return scores on the axes of several parts of the rows, and their weighted sums of products with all columns.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    axes : ndarray of shape (n_parts, n_axes, n_features)
+        Those of each part.
+    weights : ndarray of shape (n_samples, n_parts)
+        Of every row in the sums of each part.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_parts, n_axes)
+    moments : ndarray of shape (n_parts, n_axes, n_features)
+    """
+    if isinstance(matrix, ChunkedMatrix):
+        return matrix._sum(_block_weighted_moments, axes, weights, combine=_scores_below)
+    assert isinstance(matrix, ArrayMatrix)
+    return _block_weighted_moments(matrix, slice(None), axes, weights)
+
+
+def _block_weighted_moments(
+    part: ArrayMatrix, rows: slice, axes: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    scores = part.product(axes.reshape(-1, part.n_features)).reshape(part.n_samples, *axes.shape[:2])
+    weighted = (scores * weights[rows][:, :, None]).reshape(part.n_samples, -1)
+    return scores, part.transposed_product(weighted).reshape(axes.shape)
+
+
+def _scores_below(
+    one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    return _below(one[0], other[0]), one[1] + other[1]
 
 
 def sums_and_squares(matrix: Matrix) -> FloatArray:

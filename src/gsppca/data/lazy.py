@@ -6,7 +6,7 @@
 2. The small arrays are one node of the graph, so that workers hand them to each other; scattered ahead of the graph,
    they would be lost with the worker that holds them. Whatever a lost worker held is computed again from the graph.
 3. Plain tasks and not `da.matmul`: that costs twice the time, and does not take blocks of scipy.sparse.
-4. Nothing is held on the workers between two passes, except what the user has persisted.
+4. Nothing is held on the workers between two passes, except small data, and what the user has persisted.
 """
 
 from __future__ import annotations
@@ -64,12 +64,15 @@ class LazyBlocks(Blocks):
         self.source = X
         self.numbers: list[Any] = np.flatnonzero(filled).tolist()  # among all chunks of X, of which some may be empty
         # The graph is optimised once, and not at every pass.
+        self._held = False
         self.parts = [part for part, full in zip(X.to_delayed().ravel(), filled, strict=True) if full]
 
     def block(self, number: int) -> Any:
         return self._compute(self.parts[number])
 
     def _fold(self, task: Task, combine: Combine) -> Any:
+        if self.is_small and not self._held:
+            self.parts, self._held = self._run(lambda: list(_dask().persist(*self.parts))), True
         delayed = _dask().delayed
         token = uuid4().hex
         run = delayed(_run_block, pure=False)
@@ -107,9 +110,12 @@ class LazyBlocks(Blocks):
         return self.numbers, self.edges[:-1].tolist(), [(height, self.shape[1]) for height in heights]
 
     def _compute(self, value: Any) -> Any:
+        return self._run(lambda: aligned(_dask().compute(value)[0]))
+
+    def _run(self, function: Callable[[], Any]) -> Any:
         try:
             with one_blas_thread():
-                return aligned(_dask().compute(value)[0])
+                return function()
         except (BlockError, NotFiniteError):
             raise
         except Exception as error:

@@ -1,7 +1,7 @@
 """Arrays on disk that are read by slices: zarr arrays, HDF5 datasets, and the X of an h5ad file in backed mode.
 
 A few threads read and treat blocks of rows. BLAS keeps to one thread meanwhile, so that the bits of a result depend on
-neither number. At most one block for each thread, and one more, is in memory.
+neither number. At most one block for each thread, and one more, is in memory, or all of them if they are small.
 """
 
 from __future__ import annotations
@@ -40,8 +40,17 @@ class StoredBlocks(Blocks):
             )
         super().__init__(_edges(X), X.shape[1], X.dtype)
         self.source = X
+        self._held: dict[int, Any] = {}
 
     def block(self, number: int) -> Any:
+        if number not in self._held:
+            block = self._read(number)
+            if not self.is_small:
+                return block
+            self._held[number] = block
+        return self._held[number]
+
+    def _read(self, number: int) -> Any:
         first, last = self.edges[number : number + 2].tolist()
         try:
             return self.source[first:last]

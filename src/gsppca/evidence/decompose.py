@@ -21,6 +21,7 @@ import numpy as np
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data.base import Matrix, OuterProducts
+from gsppca.data.chunked import ChunkedMatrix
 from gsppca.evidence.by_products import ByProducts, Pairs
 from gsppca.linalg.gram_pool import GramPool
 from gsppca.linalg.lanczos import lanczos_pairs, operator_pairs
@@ -96,6 +97,10 @@ class Decomposer:
         self._pool, self.scale = GramPool(matrix), np.ones(matrix.n_features)
         few = _has_few_variables(matrix) or _has_few_samples(matrix)
         self.by_products = None if few else ByProducts(matrix, n_leading, self._summed_up)
+        # Supports of data in blocks would take two passes each, but the products of many columns with all take one.
+        self._corners = None
+        if _has_few_samples(matrix) and isinstance(matrix, ChunkedMatrix):
+            self._corners = ByProducts(matrix, n_leading, self._summed_up)
 
     def scaled(self, matrix: Matrix, scale: FloatArray) -> Decomposer:
         """The same for the matrix with its columns multiplied by `scale`: products of columns are not made again."""
@@ -115,6 +120,8 @@ class Decomposer:
             return self._by_corner(support)
         if self.by_products is not None:
             return Decomposition(*self.by_products.of(support))
+        if self._corners is not None and size <= self._corners.largest:
+            return Decomposition(*self._corners.of(support))
         return self._by_variables(support)
 
     def _by_corner(self, support: BoolArray) -> Decomposition:

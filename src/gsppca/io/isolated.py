@@ -1,18 +1,20 @@
 """Reading in a process of its own, for libraries that a damaged file can crash or keep busy for ever.
 
 scipy's reader of Matrix Market files crashes on files that are cut off or hold a zero byte; HDF5 can loop on a damaged
-file, deaf to every signal but a kill. Such files are read by a child, which leaves arrays in a temporary folder and is
-given so much time and no more. The child imports what the format needs, and this process need not: for small files the
-price is the start of an interpreter.
+file, deaf to every signal but a kill. Such files are read by a child (`child`), which leaves arrays in a temporary
+folder and is given so much time and no more. The child imports what the format needs, and this process need not: for
+small files the price is the start of an interpreter.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gsppca.io.child import child_for
 from gsppca.io.options import ReadOptions
 from gsppca.io.table import Table, TableError
 from gsppca.progress import tell
@@ -30,6 +33,8 @@ LIMIT = "GSPPCA_READ_SECONDS"  # in the environment: another limit
 _ANSWER = "answer.json"
 _PLAIN = ("feature_names", "sample_names", "labels", "format", "notes")  # of a table, what JSON can hold
 _PARTS = ("data", "indices", "indptr")
+_LIBRARIES = {"h5ad": "anndata", "mtx": "scipy.io"}
+_UNUSED = ("dask", "xarray")  # which anndata imports where it finds them: for nothing, if a file is read as a whole
 _ERRORS: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (ImportError, FileNotFoundError, PermissionError, OSError, MemoryError, TableError)
 }
@@ -41,7 +46,7 @@ def read_isolated(path: Path, kind: str, compression: str | None, options: ReadO
     with tempfile.TemporaryDirectory(prefix="gsppca-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         request = {"path": str(path), "kind": kind, "compression": compression, "options": asdict(options)}
-        _run(path, kind, json.dumps(request | {"strict": strict}), folder)
+        _run(path, kind, json.dumps(request | {"strict": strict, "folder": name}), folder)
         answer = json.loads((folder / _ANSWER).read_text(encoding="utf-8"))
         if "error" in answer:
             error = _ERRORS[answer["error"]]
@@ -51,31 +56,17 @@ def read_isolated(path: Path, kind: str, compression: str | None, options: ReadO
 
 
 def _run(path: Path, kind: str, request: str, folder: Path) -> None:
-    """Start the child, and wait for it as long as is reasonable."""
+    """Let the child read, and wait for it as long as is reasonable."""
     seconds = float(os.environ.get(LIMIT) or SECONDS + _size(path) / BYTES_PER_SECOND)
-    root = str(Path(__file__).parents[2])
-    known = os.environ.get("PYTHONPATH")
-    environment = {**os.environ, "PYTHONPATH": root if not known else os.pathsep.join([root, known])}
-    # -P: nothing is imported from the current folder, which may be that of a stranger's data.
-    command = [sys.executable, "-P", "-m", "gsppca.io.isolated", str(folder)]
-    with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=environment) as child,
-    ):
-        try:
-            child.communicate(request.encode(), timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise TableError(
-                f"{path}: reading this {kind} file has not ended after {seconds:.1f} s: it seems to be damaged. Get it "
-                f"again, or set {LIMIT} to a larger number of seconds."
-            ) from None
-        finally:
-            if child.poll() is None:
-                child.kill()
-        said.seek(0)
-        last = (said.read().decode("utf-8", "replace").strip().splitlines() or [""])[-1]
-    if child.returncode or not (folder / _ANSWER).exists():
-        how = f"signal {-child.returncode}" if child.returncode < 0 else last or f"exit code {child.returncode}"
+    try:
+        code, last = child_for(kind).run(request, seconds)
+    except subprocess.TimeoutExpired:
+        raise TableError(
+            f"{path}: reading this {kind} file has not ended after {seconds:.1f} s: it seems to be damaged. Get it "
+            f"again, or set {LIMIT} to a larger number of seconds."
+        ) from None
+    if code or not (folder / _ANSWER).exists():
+        how = f"signal {-code}" if code < 0 else last or f"exit code {code}"
         raise TableError(
             f"{path}: the library that reads {kind} files crashed on it ({how}): it is damaged, or too large for the "
             "memory. Get it again."
@@ -108,12 +99,12 @@ def _load(folder: Path, shape: list[int] | None) -> Any:
     return parts[0] if shape is None else sparse.csr_array(tuple(parts), shape=tuple(shape))
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Read the file that standard input asks for; leave a table or an error in a folder."""
     from gsppca.io.read import read_here
 
     request = json.loads(sys.stdin.read())
-    path, options = Path(request["path"]), ReadOptions(**request["options"])
+    path, options, folder = Path(request["path"]), ReadOptions(**request["options"]), Path(request["folder"])
     answer: dict[str, Any]
     try:
         table = read_here(path, request["kind"], request["compression"], options, request["strict"])
@@ -131,5 +122,15 @@ def main(folder: Path) -> None:
     (folder / _ANSWER).write_text(json.dumps(answer), encoding="utf-8")
 
 
+def _prepare(kind: str) -> None:
+    """Import what reads a format, while nothing is asked for yet."""
+    if kind == "h5ad":
+        for name in _UNUSED:
+            sys.modules[name] = None  # type: ignore[assignment]
+    with suppress(ImportError):  # said when the file is read
+        importlib.import_module(_LIBRARIES[kind])
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    _prepare(sys.argv[1])
+    main()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gsppca._typing import PathLike
+from gsppca.io.child import KINDS
 from gsppca.io.formats import detect_format
 from gsppca.io.hints import as_warning, hints_of
 from gsppca.io.options import LONGEST_NA, ReadOptions
@@ -146,7 +147,7 @@ def _read_format(
     file: Path, kind: str, compression: str | None, options: ReadOptions, strict: bool, **more: Any
 ) -> Table:
     """Read a file here, or in a process of its own if its library cannot be trusted with a damaged file."""
-    if kind in ("h5ad", "mtx") and sys.executable:
+    if kind in KINDS and sys.executable:
         from gsppca.io.isolated import read_isolated
 
         return read_isolated(file, kind, compression, options, strict)

@@ -7,7 +7,7 @@ Block Lanczos iterations with a thick restart. Where we leave the textbook, and 
    that lies a block further down.
 2. The basis is kept orthogonal in full, by two rounds of Gram-Schmidt: it is small beside the data.
 3. When the basis is full, the best directions found so far and the residual block replace it; nothing else is lost.
-4. The pairs are accurate to rounding, so that the start, which is random, does not show.
+4. The pairs are accurate to rounding, so that the start does not show; unless they are only to be counted.
 """
 
 from __future__ import annotations
@@ -20,13 +20,17 @@ from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
 
 TOLERANCE = 1e-13  # of the residual of an eigenvector, relative to the largest eigenvalue
-SMALL_RISE = 0.02  # of a value, relative to what it lacks to its level
+SMALL_RISE = 0.3  # of a value, relative to what it lacks to its level
 FULL_BASIS = 12  # blocks
-MAX_PASSES = 3000
+FEWEST_PASSES, MAX_PASSES = 3, 3000
 
 
 def krylov_pairs(
-    product: Callable[[FloatArray], FloatArray], n_features: int, n_axes: int, levels: FloatArray | None = None
+    product: Callable[[FloatArray], FloatArray],
+    n_features: int,
+    n_axes: int,
+    levels: FloatArray | None = None,
+    start: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a positive semi-definite operator, descending, and the eigenvectors as rows.
 
@@ -38,16 +42,22 @@ def krylov_pairs(
         Order of the operator.
     n_axes : int
         How many pairs are wanted.
-    levels : ndarray of shape (n_axes,), optional
-        The first pair that does not exceed its level is not wanted, nor those after it; all are by default.
+    levels : ndarray of shape (n_axes,), descending, optional
+        If given, it is enough to know how many values exceed their levels up to the first that does not. Values are
+        never too large, and so this takes far fewer passes than accurate pairs; some may then be left out at the end.
+    start : ndarray of shape (n_start, n_features), optional
+        Axes to begin with; random ones by default.
     """
     width = min(block_width(n_axes), n_features)
     full = n_axes + FULL_BASIS * width
-    following = _orthonormal(np.random.default_rng(0).standard_normal((width, n_features)))
+    if start is None or len(start) < width:
+        more = np.random.default_rng(0).standard_normal((width, n_features))
+        start = more if start is None else np.concatenate([start, more[len(start) :]])
+    following = _orthonormal(start[:width])
     basis: FloatArray = np.empty((0, n_features))
     projected: FloatArray = np.empty((0, 0))
     before = np.zeros(n_axes)
-    for _ in range(MAX_PASSES):
+    for number in range(1, MAX_PASSES + 1):
         block = following
         images = product(block)
         with one_blas_thread():
@@ -62,9 +72,12 @@ def krylov_pairs(
             triangle = np.asarray(np.linalg.qr(images.T, mode="r"))
             residuals = np.linalg.norm(triangle @ vectors[-len(block) :], axis=0)
             n_left = n_features - len(basis)
-            if n_left == 0 or _settled(values[:n_axes], residuals[:n_axes], before, levels):
-                count = _count_wanted(values[:n_axes], levels)
-                return values[:count], vectors[:, :count].T @ basis
+            if levels is None:
+                settled = len(values) >= n_axes and bool((residuals[:n_axes] <= TOLERANCE * values[0]).all())
+            else:
+                settled = number >= FEWEST_PASSES and _counted(values[:n_axes], before, levels)
+            if n_left == 0 or settled:
+                return values[:n_axes], vectors[:, :n_axes].T @ basis
             before[: len(values)] = values[:n_axes]
             following = _next_block(images, basis, min(width, n_left))
             if len(basis) + width > full:
@@ -79,27 +92,17 @@ def block_width(n_axes: int) -> int:
     return min(n_axes + 6, 24)
 
 
-def _settled(values: FloatArray, residuals: FloatArray, before: FloatArray, levels: FloatArray | None) -> bool:
-    """Whether all wanted pairs are accurate, and the next one is sure to stay below its level.
+def _counted(values: FloatArray, before: FloatArray, levels: FloatArray) -> bool:
+    """Whether the first value below its level is sure to stay there: its last rise is a small part of what it lacks.
 
-    The values rise from pass to pass, by less and less. The first one below its level stays there if its last rise is
-    a small part of what it lacks; to wait until it is accurate would take many passes, inside the bulk of the noise.
+    Values rise from pass to pass, by less and less. To wait until such a one is accurate would take many passes, inside
+    the bulk of the noise.
     """
-    if len(values) < len(before):
-        return False
-    count = _count_wanted(values, levels)
-    if np.any(residuals[:count] > TOLERANCE * values[0]):
-        return False
-    if levels is None or count == len(values):
-        return True
-    return bool(values[count] - before[count] <= SMALL_RISE * (levels[count] - values[count]))
-
-
-def _count_wanted(values: FloatArray, levels: FloatArray | None) -> int:
-    if levels is None:
-        return len(values)
-    low = values <= levels
-    return int(low.argmax()) if low.any() else len(values)
+    low = values <= levels[: len(values)]
+    if not low.any():
+        return len(values) == len(levels)
+    first = int(low.argmax())
+    return bool(values[first] - before[first] <= SMALL_RISE * (levels[first] - values[first]))
 
 
 def _bordered(projected: FloatArray, rows: FloatArray) -> FloatArray:

@@ -10,15 +10,17 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
+from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
-from gsppca.linalg.krylov import krylov_pairs
+from gsppca.data.folds import rank_sums
+from gsppca.linalg.krylov import block_width, krylov_pairs
 from gsppca.linalg.lanczos import lanczos_pairs, operator_pairs
 from gsppca.results import Spectrum
 
 DENSE_EIGEN = 160  # below this order, or for many of its pairs, LAPACK is faster than Lanczos
 
 
-def leading_spectrum(matrix: Matrix, n_axes: int, levels: FloatArray | None = None) -> Spectrum:
+def leading_spectrum(matrix: Matrix, n_axes: int) -> Spectrum:
     """Return the `n_axes` largest eigenvalues of ``Z'Z / n`` and their eigenvectors.
 
     The Gram matrix of the smaller side is used when it can be formed; otherwise Lanczos iterations need one pass over
@@ -31,48 +33,50 @@ def leading_spectrum(matrix: Matrix, n_axes: int, levels: FloatArray | None = No
         The centred data.
     n_axes : int
         At most the smaller side of the matrix.
-    levels : ndarray of shape (n_axes,), descending, optional
-        From the first pair that does not exceed its level, pairs may be left out: those inside the bulk of the noise
-        take the most passes.
     """
     known = matrix.known_spectrum
-    if known is None or _lacks(known[0], known[2], n_axes, levels):
-        values, axes = _leading_pairs(matrix, n_axes, levels)
-        # Above this, none is missing.
-        complete = float(values[-1] if levels is None or len(values) == n_axes else levels[len(values)])
-        matrix.known_spectrum = known = (values, axes, complete)
+    if known is None or len(known[0]) < n_axes:
+        matrix.known_spectrum = known = _leading_pairs(matrix, n_axes)
     return Spectrum(known[0][:n_axes], known[1][:n_axes])
 
 
-def leading_values(matrix: Matrix, n_axes: int, levels: FloatArray) -> FloatArray:
-    """Return the largest eigenvalues of ``Z'Z / n`` for those who ask no more than which of them exceed their levels.
+def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
+    """Return the largest eigenvalues of ``Z'Z / n``, of which those before the first below its level are to be counted.
+
+    Up to the first that does not exceed its level they are accurate. Where they take passes over the data, they may be
+    too small, and some at the end left out: as many as there are exceed their levels all the same; what the
+    iterations have found is a start for others.
 
     Parameters
     ----------
-    matrix, n_axes
-        As in `leading_spectrum`.
-    levels : ndarray of shape (n_axes,), descending
-        The values are accurate up to and including the first that does not exceed its level.
+    matrix : Matrix
+        The centred data.
+    levels : ndarray of shape (n_values,), descending
+        For one eigenvalue after the other.
     """
-    n = matrix.n_samples
+    n, p, count = matrix.n_samples, matrix.n_features, len(levels)
     gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
-    products = matrix.outer_products() if gram is None and n < matrix.n_features else None
+    products = matrix.outer_products() if gram is None and n < p else None
     with one_blas_thread():
-        if gram is not None and not _is_small(len(gram), n_axes):
-            return lanczos_pairs(gram, n_axes, n_axes, n * levels)[0][::-1] / n
-        if products is not None and not _is_small(n, n_axes):
-            return operator_pairs(products.product, products.diagonal, n_axes, n_axes, n * levels)[0][::-1] / n
-    return leading_spectrum(matrix, n_axes, levels).eigenvalues
+        if gram is not None and not _is_small(len(gram), count):
+            return lanczos_pairs(gram, count, count, n * levels)[0][::-1] / n
+        if products is not None and not _is_small(n, count):
+            return operator_pairs(products.product, products.diagonal, count, count, n * levels)[0][::-1] / n
+    if matrix.known_spectrum is not None or not isinstance(matrix, ColumnView) or not _takes_passes(matrix):
+        return leading_spectrum(matrix, count).eigenvalues
+    start = matrix.leading_sums
+    start = rank_sums(matrix, block_width(count)) if start is None else start
+    values, axes = krylov_pairs(matrix.gram_product, p, count, n * levels, start)
+    matrix.leading_sums = axes[: block_width(count)]
+    return np.maximum(values, 0.0) / n
 
 
-def _lacks(values: FloatArray, complete: float, n_axes: int, levels: FloatArray | None) -> bool:
-    """Whether known eigenvalues are too few."""
-    if len(values) >= n_axes:
-        return False
-    return levels is None or complete > levels[len(values)]
+def _takes_passes(matrix: Matrix) -> bool:
+    few = matrix.prefers_gram or matrix.gram_is_known or matrix.prefers_outer_gram or matrix.known_outer is not None
+    return not few
 
 
-def _leading_pairs(matrix: Matrix, n_axes: int, levels: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, descending, and eigenvectors as rows."""
     n = matrix.n_samples
     if matrix.prefers_gram or matrix.gram_is_known:
@@ -81,12 +85,13 @@ def _leading_pairs(matrix: Matrix, n_axes: int, levels: FloatArray | None) -> tu
     if matrix.prefers_outer_gram or matrix.known_outer is not None:
         outer = matrix.outer_gram() if matrix.known_outer is None else matrix.known_outer
         return _from_samples(matrix, *top_pairs(outer, n_axes))
-    if matrix.single_products_are_cheap and levels is None:
+    if matrix.single_products_are_cheap:
         if n < matrix.n_features:
             return _from_samples(matrix, *_lanczos(lambda v: _outer_product(matrix, v), n, n_axes))
         values, vectors = _lanczos(lambda v: matrix.gram_product(v[None])[0], matrix.n_features, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
-    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, None if levels is None else n * levels)
+    start = matrix.leading_sums if isinstance(matrix, ColumnView) else None
+    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, start=start)
     return np.maximum(values, 0.0) / n, axes
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
 
+from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data import Matrix
+from gsppca.linalg.lanczos import lanczos_pairs
 from gsppca.linalg.spectrum import DENSE_EIGEN, leading_spectrum
 from gsppca.progress import tell
 
@@ -71,21 +72,25 @@ def spread_sizes(largest: int, count: int, chosen: Sequence[int] = ()) -> IntArr
 
 def _by_columns(matrix: Matrix, order: IntArray, components_at: Callable[[int], int], sizes: IntArray) -> FloatArray:
     """One Gram matrix of the variables, of which every size is a corner."""
-    gram = matrix.gram[np.ix_(order, order)]
-    return np.array(
-        [_top_sum(gram[:size, :size], min(components_at(size), matrix.n_samples - 1)) for size in sizes.tolist()]
-    )
+    most = matrix.n_samples - 1
+    first = order[: sizes[-1]]
+    part = matrix if len(first) == matrix.n_features else matrix.columns(_mask(first, matrix.n_features))
+    places = np.argsort(np.argsort(first))
+    gram = part.gram[np.ix_(places, places)]
+    return np.array([_top_sum(gram[:size, :size], min(components_at(size), most)) for size in sizes.tolist()])
 
 
 def _by_rows(matrix: Matrix, order: IntArray, components_at: Callable[[int], int], sizes: IntArray) -> FloatArray:
-    """One Gram matrix of the samples, to which the variables are added along the ranking."""
+    """The same up to as many variables as samples; then one of the samples, to which the others are added."""
     n = matrix.n_samples
-    gram, done, values = np.zeros((n, n)), 0, []
-    for i, size in enumerate(sizes):
+    small, large = sizes[sizes <= n], sizes[sizes > n]
+    values = _by_columns(matrix, order, components_at, small).tolist()
+    gram, done = np.zeros((n, n)), 0
+    for i, size in enumerate(large.tolist()):
         gram += matrix.columns(_mask(order[done:size], matrix.n_features)).outer_gram()
         done = size
-        values.append(_top_sum(gram, min(components_at(int(size)), size, n - 1)))
-        tell("explained variance", i + 1, len(sizes))
+        values.append(_top_sum(gram, min(components_at(size), n - 1)))
+        tell("explained variance", i + 1 + len(small), len(sizes))
     return np.array(values)
 
 
@@ -111,7 +116,7 @@ def _top_sum(gram: FloatArray, count: int) -> float:
     order = len(gram)
     if count >= order:
         return float(gram.trace())
-    if order <= DENSE_EIGEN or 4 * count > order:
-        return float(np.linalg.eigvalsh(gram)[-count:].sum())
-    start = gram.diagonal() + gram.trace() / order
-    return float(eigsh(gram, count, v0=start, return_eigenvectors=False).sum())
+    with one_blas_thread():
+        if order <= DENSE_EIGEN or 4 * count > order:
+            return float(np.linalg.eigvalsh(gram)[-count:].sum())
+        return float(lanczos_pairs(np.ascontiguousarray(gram), count, count)[0].sum())

@@ -2,7 +2,7 @@
 
 Axes of a part come from one outer product ``Z Z'`` of all rows, of which each part is a submatrix; or, if neither side
 of the data is small, from two rounds of subspace iteration that start from the axes of all rows: with thousands of rows
-they are close to them already. That takes six passes over the data, whatever the number of parts.
+they are close to them already. That takes three passes over the data, whatever the number of parts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from gsppca.data.folds import (
     column_values,
     fold_products,
     fold_squares,
-    products_by_fold,
+    products_with_all,
     scores_and_squares,
+    weighted_moments,
 )
 from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.rules.parts import Part, Targets
@@ -48,10 +49,8 @@ class ByRows(Decomposition):
         return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) : -1], folds @ self.left_scores**2)
 
     def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
-        """Products with the columns, one pass over the data for these and one for the products."""
-        columns = column_values(self.standard, chosen)
-        products = products_by_fold(self.standard, columns, np.zeros(len(columns), dtype=np.intp))
-        return lambda some: products(some)[0]
+        """Products with the columns, one pass over data in blocks for all."""
+        return products_with_all(self.standard, chosen)
 
     def _parts(
         self,
@@ -155,14 +154,12 @@ class Iterated(ByRows):
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
         """Yield the parts, after the same rounds of iteration for all."""
-        matrix, rows, d = self.matrix, self._rows(fold), self.n_components
-        n, p = matrix.n_samples, matrix.n_features
+        matrix, rows, d, p = self.matrix, self._rows(fold), self.n_components, self.matrix.n_features
         weights = rows.T / rows.sum(axis=1)
         following = np.repeat(self.start[None], len(rows), axis=0)
         for _ in range(N_ROUNDS + 1):
             axes = following
-            scores = matrix.product(axes.reshape(-1, p)).reshape(n, len(rows), d)
-            moments = matrix.transposed_product((scores * weights[:, :, None]).reshape(n, -1)).reshape(axes.shape)
+            scores, moments = weighted_moments(matrix, axes, weights)
             following = np.array([np.linalg.qr(own.T)[0].T for own in moments])
         traces = np.zeros((len(rows), 2))
         traces[:, 0] = self.row_squares @ weights

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
+from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.folds import fold_products
 from gsppca.rules.parts import Part, Targets
@@ -56,6 +57,8 @@ class FromFoldGrams(FromGrams):
         whole = len(self.places) == self.sums.shape[2]
         self.grams = self.sums if whole else self.sums[:, :, self.places]
         total, n, fourths = self.grams.sum(axis=0), self.matrix.n_samples, float(self.fourths.sum())
+        assert isinstance(self.standard, ColumnView)
+        self.standard.remember_gram(total)
         self.whole = known_pairs(self.targets.gram(total), self.n_components)
         self.n_components = self.whole[1].shape[1]
         left_out = range(0 if fold is None else len(self.counts))

@@ -47,7 +47,7 @@ class Checkpoint:
         self._settings: dict[str, Any] = {}
         self._found = self._read()
         if self._found is not None and "eigenvalues" in self._found and matrix.known_spectrum is None:
-            matrix.known_spectrum = (self._found["eigenvalues"], self._found["axes"], float(self._found["level"]))
+            matrix.known_spectrum = (self._found["eigenvalues"], self._found["axes"])
 
     def runs(self, **settings: Any) -> list[Run]:
         """Return how far the runs of the variational EM had come; refuse a file of another fit.
@@ -83,7 +83,7 @@ class Checkpoint:
             "n_runs": len(runs),
         }
         if self._matrix.known_spectrum is not None:
-            arrays["eigenvalues"], arrays["axes"], arrays["level"] = self._matrix.known_spectrum
+            arrays["eigenvalues"], arrays["axes"] = self._matrix.known_spectrum
         for number, run in enumerate(runs):
             arrays |= _packed(run, number)
         return arrays
@@ -176,7 +176,6 @@ def _check_spectrum(found: dict[str, Any], shape: tuple[int, int]) -> None:
     if "eigenvalues" in found:
         count = len(_floats(found, "eigenvalues", (None,)))
         _floats(found, "axes", (count, shape[1]))
-        float(found["level"])
 
 
 def _projection(matrix: Matrix) -> FloatArray:
