@@ -146,4 +146,3 @@ def test_heavy_tails_take_their_rounds_and_one_pass_more():
     assert model._fitted.frame.tails.heavy
     assert blocks.n_passes <= 8
     np.testing.assert_allclose(model.components_, GSPPCA(D).fit(data).components_, atol=1e-9)
-
