@@ -191,7 +191,7 @@ def test_where_most_variables_are_relevant_their_core_is_selected_and_both_numbe
     np.testing.assert_array_equal(model.role_ == "noise", ~model.relevant_)
     everything = GSPPCA(2, n_features_to_select="relevant").fit(X)  # no warning: it was asked for
     np.testing.assert_array_equal(everything.support_, model.relevant_)
-    smaller, larger = (GSPPCA(2, n_features_to_select=Core(share)).fit(X) for share in (0.6, 0.97))
+    smaller, larger = (GSPPCA(2, n_features_to_select=Core(share)).fit(X) for share in (0.6, 0.99))
     assert smaller.n_selected_ <= model.n_selected_ < larger.n_selected_
     np.testing.assert_array_equal(smaller.core_, smaller.support_)
     assert smaller.core_share_ <= model.core_share_ < larger.core_share_
