@@ -145,6 +145,15 @@ def test_the_core_of_heavy_tails_is_that_of_the_data_as_it_is():
     np.testing.assert_allclose(related["correlation"], shown, atol=1e-10)
 
 
+def test_a_fit_does_not_keep_the_clipped_copy():
+    X = heavy_data()
+    model, robust = (GSPPCA(2, n_features_to_select="relevant", robust=robust).fit(X) for robust in (False, True))
+    assert "clipped" not in vars(model._fitted.frame)
+    # The evidence is that of the clipped columns all the same, whoever asks for it later.
+    values = [float(one.evidence_path_.log_evidence.max()) for one in (model, robust)]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+
+
 def test_robust_clips_for_the_core_too():
     X = heavy_data()
     model = GSPPCA(2, n_features_to_select="core", robust=True).fit(X)

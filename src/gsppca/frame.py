@@ -87,6 +87,11 @@ class Frame:
             matrix.known_rows.lengths = self.tails.rows[:, 1]
         return matrix
 
+    def let_go_of_clipped(self) -> None:
+        """Free the copy with clipped columns; it is made again if somebody asks for it. Data in blocks has none."""
+        if not self.robust and not isinstance(self.source, Blocks):
+            self.__dict__.pop("clipped", None)
+
     @cached_property
     def rows(self) -> FloatArray | None:
         """Numbers by which many rows are dealt out to folds, as `Tails` has them; None where there are few."""

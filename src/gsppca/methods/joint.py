@@ -74,6 +74,15 @@ class Joint(Parameters):
         """Find the relevant variables, and the order in which they add to what is known of the structure."""
         if self.checkpoint is not None:
             frame.remember_passes(self.checkpoint)
+        found = self._searched(frame, n_components, wishes)
+        if frame.data.n_samples < FEWEST_SAMPLES:
+            return found
+        frame.let_go_of_clipped()
+        core = core_of(frame, found)
+        return replace(found, core=core, order=_nested(core.order, found.order))
+
+    def _searched(self, frame: Frame, n_components: int | None, wishes: Wishes) -> Found:
+        """Find the relevant variables."""
         tails = frame.tails
         matrix = in_unit(frame.clipped)
         # Columns that hardly ever differ from one value are equal to others by chance: they are not judged.
@@ -93,7 +102,7 @@ class Joint(Parameters):
                 temperature=tails.temperature,
                 progress=lambda done: tell("joint evidence", done),
             )
-        found = Found(
+        return Found(
             order=wishes.applied(_ordered(fit, judged, frame)),
             relevant=_placed(fit.support, judged),
             relevance=_placed(fit.explained, judged),
@@ -106,10 +115,6 @@ class Joint(Parameters):
             noise_units=fit.group_units[0] and fit.group_units[0].at(np.flatnonzero(judged), len(judged)),
             wishes=wishes,
         )
-        if matrix.n_samples < FEWEST_SAMPLES:
-            return found
-        core = core_of(frame, found)
-        return replace(found, core=core, order=_nested(core.order, found.order))
 
     def evidence_path(self, frame: Frame, found: Found) -> EvidencePath:
         """Evaluate the evidence at all small sizes, and at some of the others."""
