@@ -8,6 +8,7 @@ from scipy import sparse
 
 from gsppca.data import as_matrix
 from gsppca.data import sparse as sparse_module
+from gsppca.data import sparse as sparse_module
 from gsppca.data import sparse_products as module
 from gsppca.evidence.decompose import Decomposer
 from gsppca.evidence.search import find_support
@@ -44,10 +45,13 @@ def only_entries(monkeypatch):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_grams_by_entries(form, only_entries):
+def test_grams_by_entries(form, only_entries, monkeypatch):
     for matrix, Z in views(words(90, 130), form):
         close(matrix._gram(), Z.T @ Z)
         close(matrix.outer_gram(), Z @ Z.T)
+        with monkeypatch.context() as few:  # some rows at a time
+            few.setattr(sparse_module, "ENTRY_BLOCK", 50)
+            close(matrix._gram(), Z.T @ Z)
 
 
 def test_some_rows_around_the_means_of_all(only_entries):

@@ -57,14 +57,19 @@ class SparseMatrix(ArrayMatrix):
         return np.maximum(np.concatenate(squares), 0.0)
 
     def _gram(self) -> FloatArray:
-        entries = self._entries()
-        if entries is not None and entries.gram_is_cheap:
-            return entries.gram()
+        # Some rows at a time: products of entries take a few copies of them.
+        tall = max(1, self.n_samples * ENTRY_BLOCK // max(self.X.nnz, 1))
         height = max(1, BLOCK_BYTES // (8 * self.n_features))
         total = np.zeros((self.n_features, self.n_features))
-        for start in range(0, self.n_samples, height):
-            block = self._centred(slice(start, start + height))
-            total += block.T @ block
+        for first in range(0, self.n_samples, tall):
+            last = min(first + tall, self.n_samples)
+            entries = self._entries(slice(first, last))
+            if entries is not None and entries.gram_is_cheap:
+                total += entries.gram()
+                continue
+            for start in range(first, last, height):
+                block = self._centred(slice(start, min(start + height, last)))
+                total += block.T @ block
         return total
 
     def column_products(self, chosen: IntArray) -> FloatArray:
@@ -132,12 +137,13 @@ class SparseMatrix(ArrayMatrix):
         products.data **= 2
         return products
 
-    def _entries(self) -> Entries | None:
-        """The entries of the columns of this matrix; None if centring would cost many digits."""
+    def _entries(self, rows: slice = slice(None)) -> Entries | None:
+        """The entries of the columns of this matrix, in some rows; None if centring would cost many digits."""
         scale = np.ones(self.n_features) if self.column_scale is None else self.column_scale
         if np.any(np.abs(self.mean * scale) > LARGEST_MEAN * np.sqrt(self.column_squares / self.n_samples)):
             return None
-        return Entries.of(self.X if self.index is None else self.X[:, self.index], self.mean, scale)
+        X = self.X if rows == slice(None) else self.X[rows]
+        return Entries.of(X if self.index is None else X[:, self.index], self.mean, scale)
 
     def _squares_along(self, ranked: IntArray, rows: slice) -> Squares:
         entries, zeros = self._entries_along(ranked, rows)
