@@ -15,7 +15,7 @@ from gsppca.experiments.beyond import real_verdicts
 from gsppca.experiments.beyond import real_views as views
 from gsppca.experiments.beyond.peers import absent_packages
 from gsppca.experiments.beyond.real_sets import MADELON, SETS, Split, load, split, why_absent
-from gsppca.experiments.held_out import LEAST_SHRINKAGE, HeldOut
+from gsppca.experiments.held_out import LEAST_SHRINKAGE, HeldOut, standardised
 from gsppca.experiments.methods import column_order, get_method, own_procedure, register_method
 from gsppca.experiments.paper.printed import notes_of
 from gsppca.experiments.selection_measures import clustering_scores, neighbour_accuracy, nogueira_stability, redundancy
@@ -249,10 +249,13 @@ def _groups(here: Split, mask: BoolArray, seed: int) -> Row:
     Z, labels = here.Z[:, chosen], here.data.labels
     part = Z if len(chosen) <= MOST_PAIRED else Z[:, np.random.default_rng(0).permutation(len(chosen))[:MOST_PAIRED]]
     found: Row = {"redundancy": redundancy(part)}
-    if labels is not None:
-        clustering, nmi = clustering_scores(Z, labels, seed, N_STARTS, N_RUNS)
-        found |= {"accuracy": neighbour_accuracy(Z, labels, seed), "clustering": clustering, "nmi": nmi}
-    return found
+    return found if labels is None else found | _known_groups(Z, labels, seed)
+
+
+def _known_groups(Z: FloatArray, labels: Any, seed: int) -> Row:
+    """How well known groups show in some standardised columns."""
+    clustering, nmi = clustering_scores(Z, labels, seed, N_STARTS, N_RUNS)
+    return {"accuracy": neighbour_accuracy(Z, labels, seed), "clustering": clustering, "nmi": nmi}
 
 
 def _stability(masks: Sequence[BoolArray]) -> float | None:
@@ -292,6 +295,9 @@ def _whole(name: str, seed: int, scale: bool) -> Row:
         "n_components": int(model.n_latent_),
         "fit_seconds": round(time.perf_counter() - start, 4),
     }
+    if data.labels is not None:
+        chosen = np.sort(order[np.flatnonzero(model.support_)])
+        row |= _known_groups(standardised(data.X)[:, chosen], data.labels, seed)
     if name == "madelon":
         selected = data.columns[order[np.flatnonzero(model.support_)]]
         row["hits"] = int(np.isin(selected, MADELON).sum())
