@@ -8,7 +8,6 @@ from scipy import sparse
 
 from gsppca.data import as_matrix
 from gsppca.data import sparse as sparse_module
-from gsppca.data import sparse as sparse_module
 from gsppca.data import sparse_products as module
 from gsppca.evidence.decompose import Decomposer
 from gsppca.evidence.search import find_support
