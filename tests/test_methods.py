@@ -23,6 +23,7 @@ from gsppca import (
     NestedSearch,
     NoStructureWarning,
     Paper,
+    SmallSampleWarning,
     evidence_path,
 )
 from gsppca.datasets import make_model_selection, make_noise_range
@@ -143,6 +144,16 @@ def test_the_core_of_heavy_tails_is_that_of_the_data_as_it_is():
         for name, by in zip(related["name"], related["represented_by"], strict=True)
     ]
     np.testing.assert_allclose(related["correlation"], shown, atol=1e-10)
+
+
+def test_a_core_that_heavy_tails_keep_from_its_share_says_what_helps():
+    rng = np.random.default_rng(0)
+    X = np.exp(0.4 * rng.normal(size=(80, 3)) @ rng.normal(size=(3, 250)) + rng.normal(size=(80, 250)))
+    with pytest.warns(SmallSampleWarning, match=r"take logarithms \(--log\) or robust=True, use more samples"):
+        GSPPCA(3, n_features_to_select=Core(0.98)).fit(X)
+    with pytest.warns(SmallSampleWarning, match=r"do not predict it better\. Use more samples") as record:
+        GSPPCA(3, n_features_to_select=Core(0.98), robust=True).fit(X)
+    assert "logarithms" not in str(record[0].message)
 
 
 def test_a_fit_does_not_keep_the_clipped_copy():

@@ -43,7 +43,7 @@ class Core(Parameters):
         core = core or core_of(frame, found, self.share)
         support = np.zeros(len(found.relevant), dtype=bool)
         support[core.order[: core.size]] = True
-        cautions = (*unsupported(found), *short_of(core, self.share))
+        cautions = (*unsupported(found), *short_of(core, self.share, frame))
         return Chosen(support, "core", found.supported, cautions, core, found.core_components)
 
 
@@ -86,15 +86,18 @@ def core_of(frame: Frame, found: Found, share: float = SHARE) -> CoreFit:
     )
 
 
-def short_of(core: CoreFit, share: float) -> tuple[Caution, ...]:
+def short_of(core: CoreFit, share: float, frame: Frame) -> tuple[Caution, ...]:
     """Say when the core carries less than was asked for."""
     if core.reached:
         return ()
+    # Components of such data are those of a few samples, which nothing else predicts.
+    heavy = not frame.robust and frame.tails.heavy
+    remedy = "The tails of the columns are heavy: take logarithms (--log) or robust=True, use" if heavy else "Use"
     return (
         Caution(
             "small sample",
             f"The core of {core.size} variables carries {core.share:.0%} of the structure on rows left out, less than "
             f"the {share:.0%} asked for: with {len(core.fold)} samples more variables do not predict it better. "
-            "Use more samples, or Core(share=...) with a lower share.",
+            f"{remedy} more samples, or Core(share=...) with a lower share.",
         ),
     )
