@@ -146,9 +146,9 @@ class ColumnView(Matrix):
         known = self.known_rows.gram
         return known is not None and bool(np.isin(self._columns_of_X, known[0]).all())
 
+    # Kept for all columns of X without their scales: other views of the same rows find them there.
     @property
     def leading_sums(self) -> FloatArray | None:
-        """Sums of the rows of Z that stress what these have in common, shape (n_sums, n_features), where known."""
         sums = self.known_rows.sums
         if sums is None:
             return None
@@ -156,7 +156,10 @@ class ColumnView(Matrix):
         return own if self.column_scale is None else own * self.column_scale
 
     @leading_sums.setter
-    def leading_sums(self, sums: FloatArray) -> None:
+    def leading_sums(self, sums: FloatArray | None) -> None:
+        self.known_rows.sums = None
+        if sums is None:
+            return
         with np.errstate(divide="ignore", invalid="ignore"):
             own = sums if self.column_scale is None else np.where(self.column_scale > 0, sums / self.column_scale, 0.0)
         self.known_rows.sums = np.zeros((len(sums), self.X.shape[1]))

@@ -53,6 +53,8 @@ class Matrix(ABC):
         Leading eigenvalues and axes, once `linalg.spectrum` has found them.
     known_products : tuple of two ndarrays, or None
         Indices of some columns, and their products with all columns, once `evidence.by_products` has found them.
+    leading_sums : ndarray of shape (n_sums, n_features) or None
+        Sums of the rows of Z that stress what these have in common, where iterations have found some.
     known_outer : ndarray of shape (n_samples, n_samples) or None
         ``Z Z'``, where one stage has formed it for the next.
     """
@@ -65,6 +67,7 @@ class Matrix(ABC):
     known_spectrum: tuple[FloatArray, FloatArray] | None = None
     known_products: tuple[IntArray, FloatArray] | None = None
     known_outer: FloatArray | None = None
+    leading_sums: FloatArray | None = None
 
     def gram_product(self, axes: FloatArray) -> FloatArray:
         """Return ``axes Z'Z``, shape (n_axes, n_features): all that an EM iteration needs of the data."""
@@ -120,6 +123,11 @@ class Matrix(ABC):
     @abstractmethod
     def outer_gram(self) -> FloatArray:
         """Return ``Z Z'``, shape (n_samples, n_samples); for few samples only."""
+
+    @property
+    def passes_are_dear(self) -> bool:
+        """Whether every product reads the data anew from where it is stored."""
+        return False
 
     def outer_products(self) -> OuterProducts | None:
         """Return ``Z Z'`` by its products, where these cost less than a matrix would; None otherwise."""

@@ -23,9 +23,7 @@ from gsppca.data.memory import as_floats
 from gsppca.data.passes import PassFile
 from gsppca.progress import tell
 
-HELD_BYTES = (
-    2**28
-)  # of all numbers: as many are read once, and held; a table of 8,000 rows of 8,000 in single precision
+HELD_BYTES = 2**28  # of all numbers: as many are read once, and held
 TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]

@@ -34,6 +34,10 @@ class ChunkedMatrix(ColumnView):
         return False
 
     @property
+    def passes_are_dear(self) -> bool:
+        return True
+
+    @property
     def prefers_outer_gram(self) -> bool:
         return len(self._groups()) <= FEW_PASSES and super().prefers_outer_gram
 

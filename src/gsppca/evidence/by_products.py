@@ -23,7 +23,6 @@ from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
-from gsppca.data.chunked import ChunkedMatrix
 from gsppca.data.folds import column_products, rank_sums
 from gsppca.linalg.krylov import block_width
 from gsppca.linalg.nested import SupportSpectrum
@@ -62,7 +61,6 @@ class ByProducts:
     """
 
     def __init__(self, matrix: Matrix, n_leading: int, summed_up: SummedUp):
-        assert isinstance(matrix, ColumnView)
         self.matrix, self.n_leading, self.summed_up = matrix, n_leading, summed_up
         self.largest = min(MOST_HELD, HELD_NUMBERS // matrix.n_features)
         self._axes: FloatArray | None = None
@@ -94,7 +92,7 @@ class ByProducts:
             score[members] = np.inf
             room = max(self.largest, KEPT_NUMBERS // self.matrix.n_features)
             # Who lacks some will lack others: a pass over data in blocks brings as many as there is room for.
-            more = len(self._held) > 0 and isinstance(self.matrix, ChunkedMatrix)
+            more = len(self._held) > 0 and self.matrix.passes_are_dear
             wanted: IntArray = np.sort(np.argsort(-score, kind="stable")[: room if more else self.largest])
             together = np.union1d(wanted, self._held)
             wanted = together if len(together) <= room else wanted

@@ -21,7 +21,6 @@ import numpy as np
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data.base import Matrix, OuterProducts
-from gsppca.data.chunked import ChunkedMatrix
 from gsppca.evidence.by_products import ByProducts, Pairs
 from gsppca.linalg.gram_pool import GramPool
 from gsppca.linalg.lanczos import lanczos_pairs, operator_pairs
@@ -99,7 +98,7 @@ class Decomposer:
         self.by_products = None if few else ByProducts(matrix, n_leading, self._summed_up)
         # Supports of data in blocks would take two passes each, but the products of many columns with all take one.
         self._corners = None
-        if _has_few_samples(matrix) and isinstance(matrix, ChunkedMatrix):
+        if _has_few_samples(matrix) and matrix.passes_are_dear:
             self._corners = ByProducts(matrix, n_leading, self._summed_up)
 
     def scaled(self, matrix: Matrix, scale: FloatArray) -> Decomposer:

@@ -10,7 +10,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
-from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.folds import rank_sums
 from gsppca.linalg.krylov import block_width, krylov_pairs
@@ -62,7 +61,7 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
             return lanczos_pairs(gram, count, count, n * levels)[0][::-1] / n
         if products is not None and not _is_small(n, count):
             return operator_pairs(products.product, products.diagonal, count, count, n * levels)[0][::-1] / n
-    if matrix.known_spectrum is not None or not isinstance(matrix, ColumnView) or not _takes_passes(matrix):
+    if matrix.known_spectrum is not None or not _takes_passes(matrix):
         return leading_spectrum(matrix, count).eigenvalues
     start = matrix.leading_sums
     start = rank_sums(matrix, block_width(count)) if start is None else start
@@ -90,8 +89,7 @@ def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]
             return _from_samples(matrix, *_lanczos(lambda v: _outer_product(matrix, v), n, n_axes))
         values, vectors = _lanczos(lambda v: matrix.gram_product(v[None])[0], matrix.n_features, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
-    start = matrix.leading_sums if isinstance(matrix, ColumnView) else None
-    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, start=start)
+    values, axes = krylov_pairs(matrix.gram_product, matrix.n_features, n_axes, start=matrix.leading_sums)
     return np.maximum(values, 0.0) / n, axes
 
 
