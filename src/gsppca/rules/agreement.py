@@ -29,8 +29,6 @@ class Agreement:
     ----------
     part : Part
         Axes and moments of some of the rows.
-    components : ndarray of shape (n_components, n_components)
-        Second moments of the scores, ``W S W'``.
 
     Attributes
     ----------
@@ -40,10 +38,11 @@ class Agreement:
         The value that is enough.
     """
 
-    def __init__(self, part: Part, components: FloatArray):
-        self.part, self.norm = part, float(np.linalg.norm(components))
+    def __init__(self, part: Part):
+        self.part, self.norm = part, float(np.linalg.norm(part.score_variances))
         self.wanted = KEPT * self.norm / math.sqrt(part.trace_of_square) if part.trace_of_square > 0 else 0.0
-        self.inverse = np.linalg.pinv((components + components.T) / 2, hermitian=True)
+        known = part.score_variances > 0
+        self.inverses = np.where(known, 1 / np.where(known, part.score_variances, 1.0), 0.0)
         self.shared_sum = self.square_sum = 0.0
         self.value = 0.0
 
@@ -58,7 +57,7 @@ class Agreement:
 
         As if the components were all that columns share: this needs no data.
         """
-        factors = self.inverse @ (self.part.moments(chosen) * self.part.units[chosen])
+        factors = self.inverses[:, None] * self.part.moments(chosen) * self.part.units[chosen]
         moments = self.part.moments(some) * self.part.units[some]
         links = np.einsum("kp,kp->p", moments, (factors @ factors.T) @ moments)
         return self.after(*self.shared_and_own(some), links)

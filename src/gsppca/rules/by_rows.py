@@ -57,6 +57,7 @@ class ByRows(Decomposition):
         fold: IntArray | None,
         axes: Sequence[FloatArray],
         scores: Sequence[FloatArray],
+        values: FloatArray,
         moments: Sequence[Callable[[slice | IntArray], FloatArray]],
         traces: FloatArray,
     ) -> Iterator[Part]:
@@ -70,6 +71,8 @@ class ByRows(Decomposition):
             Weights of the standardised variables.
         scores : sequence of ndarray of shape (n_samples, n_components)
             Of all rows, on the axes of each part.
+        values : ndarray of shape (n_parts, n_components)
+            Mean squares of the scores, over the rows of each part.
         moments : sequence of callable
             As in `Part`; those of variables that are not relevant are found here.
         traces : ndarray of shape (n_parts, 2)
@@ -89,6 +92,7 @@ class ByRows(Decomposition):
             yield Part(
                 n_rows=int(kept.sum()),
                 axes=axes[i],
+                score_variances=values[i],
                 moments=moments[i],
                 variances=variances[i],
                 units=self.targets.units,
@@ -114,7 +118,7 @@ class FromOuterGram(ByRows):
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
         """Yield the parts, with one product with the data for the axes of all."""
         rows, n, d = self._rows(fold), self.matrix.n_samples, self.n_components
-        vectors, values, traces = np.zeros((len(rows), d, n)), np.ones((len(rows), d)), np.zeros((len(rows), 2))
+        vectors, values, traces = np.zeros((len(rows), d, n)), np.zeros((len(rows), d)), np.zeros((len(rows), 2))
         for i, kept in enumerate(rows):
             own = self.outer[np.ix_(kept, kept)] if i else self.outer
             top, basis = known_pairs(own, d) if i else self.whole
@@ -124,15 +128,17 @@ class FromOuterGram(ByRows):
         # u'Z for all parts in one product: the axes are u'Z / sqrt(values), and the scores Z Z'u / sqrt(values).
         axes = self.matrix.transposed_product(vectors.reshape(-1, n).T).reshape(len(rows), d, -1)
         scores = np.split(self.outer @ vectors.reshape(-1, n).T, len(rows), axis=1)
-        heights, roots = rows.sum(axis=1), np.sqrt(values)
+        heights, roots = rows.sum(axis=1), np.sqrt(np.where(values > 0, values, 1.0))
         axes /= roots[:, :, None]
         # Axes are eigenvectors: their moments with the variables are their multiples, and take no memory.
         wide, squares = [self.targets.axes(own) for own in axes], _inverse(self.targets.units) ** 2
+        values /= heights[:, None]
         return self._parts(
             fold,
             axes=wide,
             scores=[own / root for own, root in zip(scores, roots, strict=True)],
-            moments=[partial(_scaled, *one, squares) for one in zip(wide, values / heights[:, None], strict=True)],
+            values=values,
+            moments=[partial(_scaled, *one, squares) for one in zip(wide, values, strict=True)],
             traces=traces / np.column_stack([heights, heights**2]),
         )
 
@@ -163,19 +169,19 @@ class Iterated(ByRows):
             following = np.array([np.linalg.qr(own.T)[0].T for own in moments])
         traces = np.zeros((len(rows), 2))
         traces[:, 0] = self.row_squares @ weights
-        turns = np.zeros((len(rows), d, d))
+        turns, values = np.zeros((len(rows), d, d)), np.zeros((len(rows), d))
         for i, height in enumerate(rows.sum(axis=1)):
             # Iterated axes span the right space: within it, the principal ones.
             own = axes[i] @ moments[i].T
-            values, turn = np.linalg.eigh((own + own.T) / 2)
-            turns[i] = turn[:, ::-1].T
-            rest = max(traces[i, 0] - values.sum(), 0.0)
+            within, turn = np.linalg.eigh((own + own.T) / 2)
+            turns[i], values[i] = turn[:, ::-1].T, within[::-1]
+            rest = max(traces[i, 0] - within.sum(), 0.0)
             # What noise adds to the trace of the square: its mean eigenvalue squared, and the Marchenko-Pastur spread.
-            traces[i, 1] = float(values @ values) + rest**2 * (1 / p + 1 / height)
+            traces[i, 1] = float(within @ within) + rest**2 * (1 / p + 1 / height)
         turned = [scores[:, i] @ turn.T for i, turn in enumerate(turns)]
         units = _inverse(self.targets.units[self.targets.relevant])
         own_moments = [partial(_some, own * units) for own in turns @ moments]
-        return self._parts(fold, [self.targets.axes(own) for own in turns @ axes], turned, own_moments, traces)
+        return self._parts(fold, [self.targets.axes(own) for own in turns @ axes], turned, values, own_moments, traces)
 
 
 def _some(values: FloatArray, some: slice | IntArray) -> FloatArray:

@@ -85,12 +85,9 @@ class Forward:
         self.part, self.sparse = part, sparse
         self.shrinkage = max(LEAST_SHRINKAGE, part.shrinkage)
         self.allowed, self.copies = allowed.copy(), np.zeros(len(allowed), dtype=bool)
-        components, weights = np.zeros((2, len(part.axes), len(part.axes)))
-        for some in blocks(len(allowed)):
-            components += part.moments(some) @ part.axes[:, some].T
-            weights += part.axes[:, some] @ part.axes[:, some].T
-        self.agreement = Agreement(part, components)
-        self.covariance = (1 - self.shrinkage) * components + self.shrinkage * weights
+        self.agreement = Agreement(part)
+        weights = part.axes @ part.axes.T
+        self.covariance = (1 - self.shrinkage) * np.diag(part.score_variances) + self.shrinkage * weights
         self.unexplained, self.total = self.covariance.copy(), float(self.covariance.trace())
         self.relevance = self._gains_alone() if relevance is None else relevance
         self.order: list[int] = []

@@ -62,6 +62,8 @@ class Part:
         How many rows these are.
     axes : ndarray of shape (n_components, n_features)
         Weights of the standardised variables in the scores; by falling variance of the scores.
+    score_variances : ndarray of shape (n_components,)
+        Mean squares of the scores, over the rows of the part; zero for an axis that the part does not have.
     moments : callable
         Of some variables, a slice or their places: mean products of the scores with them, standardised, over the rows
         of the part, shape (n_components, n_some).
@@ -77,6 +79,7 @@ class Part:
 
     n_rows: int
     axes: FloatArray
+    score_variances: FloatArray
     moments: Callable[[slice | IntArray], FloatArray]
     variances: FloatArray
     units: FloatArray

@@ -115,22 +115,24 @@ class FromGrams(Decomposition):
     def _parts(self, total: FloatArray, n_rows: Sequence[int], fourths: Sequence[float]) -> Iterator[Part]:
         """Yield the parts from their numbers of rows and the sums of the squared sums of squares of these."""
         self.fold_axes = []
-        yield self._part(total, self.whole[1], n_rows[0], fourths[0])
+        yield self._part(total, self.whole, n_rows[0], fourths[0])
         for gram, height, own_fourths in zip(self.grams, n_rows[1:], fourths[1:], strict=bool(n_rows[1:])):
             inside = total - gram
-            part = self._part(inside, known_pairs(self.targets.gram(inside), self.n_components)[1], height, own_fourths)
+            pairs = known_pairs(self.targets.gram(inside), self.n_components)
+            part = self._part(inside, pairs, height, own_fourths)
             self.fold_axes.append(part.axes)
             yield part
 
-    def _part(self, inside: FloatArray, vectors: FloatArray, n_rows: int, fourths: float) -> Part:
-        own = self.targets.gram(inside)
-        axes = np.zeros((self.n_components, len(self.targets.relevant)))
-        axes[: vectors.shape[1]] = self.targets.axes(vectors.T)
+    def _part(self, inside: FloatArray, pairs: tuple[FloatArray, FloatArray], n_rows: int, fourths: float) -> Part:
+        own, (values, vectors) = self.targets.gram(inside), pairs
+        axes, variances = np.zeros((self.n_components, len(self.targets.relevant))), np.zeros(self.n_components)
+        axes[: len(values)], variances[: len(values)] = self.targets.axes(vectors.T), values / n_rows
         trace, trace_of_square = own.trace() / n_rows, float(np.vdot(own, own)) / n_rows**2
         moments = axes @ inside / n_rows
         return Part(
             n_rows=n_rows,
             axes=axes,
+            score_variances=variances,
             moments=lambda some: moments[:, some],
             variances=inside.diagonal() / n_rows,
             units=self.targets.units,
