@@ -11,6 +11,8 @@ from gsppca.rules import listing, task
 from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import core_order, find_core
 from gsppca.rules.pool import Pool
+from gsppca.rules.remaining import Remaining
+from gsppca.rules.shares import describe_moments
 from gsppca.rules.task import Task
 from gsppca.rules.training import FromGrams
 from tests.needs import optional
@@ -38,9 +40,13 @@ def test_what_all_variables_would_add_is_exact(way, units, monkeypatch):
     monkeypatch.setattr(task, "decompose", way)
     X = factor_data(150, 90, noise=1.5) * units
     work = Task(as_matrix(X), np.ones(90, dtype=bool), 3, NONE, NONE, None, bool(np.all(units == 1)))
-    forward, *_ = forwards = work.selections(np.arange(150) % 4)
-    work.advance(forwards, slice(0, 5), 4)
-    found = work.pool.gains_of_all(work.decomposition.with_all)
+    fold = np.arange(150) % 4
+    together = work.selections(fold)
+    together.advance(4)
+    alone = together.of(slice(0, 1))
+    (forward,), remaining = alone.forwards, Remaining(alone.pool, work.places)
+    moments = work.decomposition.moments(work.everything, remaining.chosen[:3], remaining.chosen[3:], fold)
+    describe_moments(moments, also=remaining.add)
     Z, scale = (X - X.mean(axis=0)) / X.std(axis=0), np.ones(90) if np.all(units == 1) else X.std(axis=0)
     shrunken = (1 - forward.shrinkage) * Z.T @ Z / 150 + forward.shrinkage * np.eye(90)
     cross = shrunken @ (np.linalg.eigh((Z * scale).T @ (Z * scale))[1][:, ::-1][:, :3] * scale[:, None])
@@ -50,26 +56,25 @@ def test_what_all_variables_would_add_is_exact(way, units, monkeypatch):
 
     others = np.setdiff1d(np.arange(90), forward.order)
     gains = [explained([*forward.order, k]) - explained(forward.order) for k in others]
-    np.testing.assert_allclose(found[others], gains, rtol=1e-7)
+    np.testing.assert_allclose(remaining.gains[others], gains, rtol=1e-7)
 
 
 def test_later_lists_look_at_what_was_near_the_first(monkeypatch):
     for name, count in (("BY_GAIN", 9), ("BY_COMPONENT", 6), ("NEAR", 2)):
         monkeypatch.setattr(listing, name, count)
     work = Task(as_matrix(factor_data(150, 90)), np.ones(90, dtype=bool), 3, NONE, NONE, None, True)
-    (forward,) = work.selections(None)
-    ties = np.zeros((1, 90))
-    first = set(listing.listed(forward, ties, 20))
+    selections, ties = work.selections(None), np.zeros((1, 90))
+    (forward,) = selections.forwards
+    first = set(np.flatnonzero(listing.listed(forward, ties, 20)))
     cross, variance = forward.cross(slice(None)), forward.variance(slice(None))
     wanted = [(np.sum(cross**2, axis=0) / variance, 9), *((row**2 / variance, 2) for row in cross)]
     near = {k for values, count in wanted for k in np.argsort(-values)[: 2 * count].tolist()}
-    assert set(forward.near) == near > first
-    work.advance([forward], slice(0, 1), 5)
-    forward.near = np.array(sorted(near))
-    later = set(listing.listed(forward, ties, 20)) - set(forward.order)
+    assert set(forward.near[0]) == near > first
+    selections.advance(5)
+    later = set(np.flatnonzero(listing.listed(forward, ties, 20))) - set(forward.order)
     assert later <= near
     # Where lists hold many copies, all variables are looked at again.
-    assert not set(listing.listed(forward, ties, 20, times=2)) - set(forward.order) <= near
+    assert not set(np.flatnonzero(listing.listed(forward, ties, 20, times=2))) - set(forward.order) <= near
 
 
 def test_lists_are_those_of_a_factor_model(monkeypatch):
@@ -78,10 +83,11 @@ def test_lists_are_those_of_a_factor_model(monkeypatch):
         monkeypatch.setattr(listing, name, count)
     X = factor_data(150, 90, noise=0.5)
     work = Task(as_matrix(X), np.ones(90, dtype=bool), 3, NONE, NONE, None, True)
-    (forward,) = work.selections(None)
-    work.advance([forward], slice(0, 1), 5)
+    selections = work.selections(None)
+    selections.advance(5)
+    (forward,) = selections.forwards
     forward.promised, forward.settled = True, False
-    found = listing.listed(forward, np.zeros((1, 90)), 20)
+    found = np.flatnonzero(listing.listed(forward, np.zeros((1, 90)), 20))
     cross, variance, chosen = forward.cross(slice(None)), forward.variance(slice(None)), forward.order
     loadings, left = np.linalg.solve(forward.covariance, cross), forward.unexplained
     residual = left @ loadings
@@ -115,9 +121,9 @@ def test_choices_from_lists_are_nearly_those_from_all(shape, small_lists, monkey
 def test_pools_hold_a_part_of_the_variables(small_lists, monkeypatch):
     sizes = []
 
-    def noted(self, forwards, lists, *others):
-        sizes.append((len(lists[0]), len(forwards[0].order)))
-        made(self, forwards, lists, *others)
+    def noted(self, forwards, numbers, lists, *others):
+        sizes.append((lists[0].sum(), len(forwards[0].order)))
+        made(self, forwards, numbers, lists, *others)
 
     made = Pool.__init__
     monkeypatch.setattr(Pool, "__init__", noted)
@@ -131,11 +137,29 @@ def test_what_other_selections_list_does_not_matter(small_lists):
     X = factor_data(80, 400)
     places = np.ones(400, dtype=bool)
     together, alone = (Task(as_matrix(X), places, 4, NONE, NONE, None, True) for _ in range(2))
-    forwards = together.selections(np.arange(80) % 5)
-    together.advance(forwards, slice(0, 6), 40)
-    (forward,) = alone.selections(None)
-    alone.advance([forward], slice(0, 1), 40)
-    assert forward.order == forwards[0].order
+    several, single = together.selections(np.arange(80) % 5), alone.selections(None)
+    several.advance(40)
+    single.advance(40)
+    assert single.forwards[0].order == several.forwards[0].order
+
+
+@pytest.mark.parametrize("complete", [80, 400])
+@pytest.mark.parametrize("way", [FromGrams, FromOuterGram])
+def test_some_selections_may_go_on_without_the_others(small_lists, way, complete, monkeypatch):
+    """They make the choices, and the errors, that they would have made together."""
+    monkeypatch.setattr(task, "COMPLETE", complete)
+    monkeypatch.setattr(task, "decompose", way)
+    X, places = factor_data(120, 300, noise=2.0), np.ones(300, dtype=bool)
+    works = [Task(as_matrix(X), places, 4, NONE, NONE, None, True) for _ in range(2)]
+    together, apart = (work.selections(np.arange(120) % 5) for work in works)
+    together.advance(30)
+    apart.advance(17)
+    first, others = apart.of(slice(0, 1)), apart.of(slice(1, 6))
+    first.advance(13)
+    others.advance(13)
+    assert [one.order for one in first.forwards + others.forwards] == [one.order for one in together.forwards]
+    np.testing.assert_allclose(others.pool.errors(), together.pool.errors(), rtol=1e-9)
+    np.testing.assert_allclose(first.pool.choices(0)[1], together.pool.choices(0)[1], rtol=1e-9, atol=1e-12)
 
 
 def test_order_rounding_and_containers_do_not_matter(small_lists):
@@ -190,7 +214,7 @@ def test_lists_grow_where_nearly_all_are_copies(small_lists, monkeypatch):
     X = X[:, X.std(axis=0) > 0]
     order = fit(X, d=2, relevance=rng.permutation(X.shape[1]).astype(float)).order
     assert sorted(order) == list(range(X.shape[1]))
-    assert n_pools < 40
+    assert n_pools < 60
     first = np.abs(X - X[0])[:, order[:10]]  # a column and its mirror image are copies
     assert len(np.unique(first, axis=1).T) == 10
 

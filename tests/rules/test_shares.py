@@ -14,7 +14,6 @@ from gsppca.data.folds import (
     fold_products,
     fold_squares,
     products_by_fold,
-    products_with_all,
     scores_and_squares,
     weighted_moments,
 )
@@ -182,11 +181,12 @@ def test_products_by_fold(data, container):
     np.testing.assert_allclose(fold_products(matrix, chosen, fold, others), expected, atol=1e-9)
     part = slice(3, 11)
     expected = [others[fold == number].T @ Z[fold == number, part] for number in range(FOLDS)]
-    np.testing.assert_allclose(products_by_fold(matrix, others, fold)(part), expected, atol=1e-9)
+    by_fold, over_all = products_by_fold(matrix, others, fold, Z[:, chosen])(part)
+    np.testing.assert_allclose(by_fold, expected, atol=1e-9)
+    np.testing.assert_allclose(over_all, Z[:, chosen].T @ Z[:, part], atol=1e-9)
     axes = np.random.default_rng(2).standard_normal((3, X.shape[1]))
     expected = np.column_stack([Z @ axes.T, np.sum(Z**2, axis=1)])
     np.testing.assert_allclose(scores_and_squares(matrix, axes), expected, atol=1e-9)
-    np.testing.assert_allclose(products_with_all(matrix, chosen)(part), Z[:, chosen].T @ Z[:, part], atol=1e-9)
     weights, several = np.random.default_rng(3).uniform(size=(70, 2)), np.array([axes, 2 * axes[::-1]])
     scores, moments = weighted_moments(matrix, several, weights)
     np.testing.assert_allclose(scores, np.einsum("ij,pkj->ipk", Z, several), atol=1e-9)

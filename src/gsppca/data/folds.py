@@ -112,8 +112,10 @@ def _block_fold_products(
     return totals
 
 
-def products_by_fold(matrix: Matrix, columns: FloatArray, fold: IntArray) -> Callable[[slice], FloatArray]:
-    """Return a function of some features: products of given columns with them, over the rows of each fold.
+def products_by_fold(
+    matrix: Matrix, columns: FloatArray, fold: IntArray, others: FloatArray
+) -> Callable[[slice], tuple[FloatArray, FloatArray]]:
+    """Return a function of some features: products of given columns with them, over the rows of each fold, or of all.
 
     All of them may take more memory than few rows of data do: with an array in memory they are made when asked for.
 
@@ -125,39 +127,37 @@ def products_by_fold(matrix: Matrix, columns: FloatArray, fold: IntArray) -> Cal
         Columns in memory.
     fold : ndarray of shape (n_samples,)
         Number of the fold of every row, from 0.
+    others : ndarray of shape (n_samples, n_others)
+        Further columns in memory, whose products over all rows are enough.
 
     Returns
     -------
     products : callable
-        Of a slice of the features; returns an array of shape (n_folds, n_columns, n_chosen_features).
+        Of a slice of the features; returns arrays of shape (n_folds, n_columns, n_chosen_features) and (n_others,
+        n_chosen_features).
     """
     n_folds = int(fold.max()) + 1
     if isinstance(matrix, DenseMatrix):
         rows = [np.flatnonzero(fold == number) for number in range(n_folds)]
-        return partial(_products_with_block, matrix, columns, rows)
+        own = [np.ascontiguousarray(columns[some].T) for some in rows]
+        return partial(_products_with_block, matrix, own, rows, np.ascontiguousarray(others.T))
     if isinstance(matrix, ArrayMatrix):
         members = [fold == number for number in range(n_folds)]
         products = np.array([matrix.rows(own).transposed_product(columns[own]) for own in members])
+        with_others = matrix.transposed_product(others)
     else:  # in one pass: the columns once for each fold, and zero outside of it
         member = fold[:, None] == np.arange(n_folds)
         masked = (columns[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
-        products = matrix.transposed_product(masked).reshape(n_folds, columns.shape[1], -1)
-    return lambda part: products[:, :, part]
+        both = matrix.transposed_product(np.hstack([masked, others]))
+        products, with_others = both[: masked.shape[1]].reshape(n_folds, columns.shape[1], -1), both[masked.shape[1] :]
+    return lambda part: (products[:, :, part], with_others[:, part])
 
 
-def products_with_all(matrix: Matrix, chosen: IntArray) -> Callable[[slice], FloatArray]:
-    """Return a function of some features: products of some columns of Z with them, shape (n_chosen, n_some)."""
-    if isinstance(matrix, ChunkedMatrix):
-        all_products = column_products(matrix, chosen)
-        return lambda part: all_products[:, part]
-    columns = column_values(matrix, chosen)
-    products = products_by_fold(matrix, columns, np.zeros(len(columns), dtype=np.intp))
-    return lambda part: products(part)[0]
-
-
-def _products_with_block(matrix: DenseMatrix, columns: FloatArray, rows: Sequence[IntArray], part: slice) -> FloatArray:
+def _products_with_block(
+    matrix: DenseMatrix, columns: Sequence[FloatArray], rows: Sequence[IntArray], others: FloatArray, part: slice
+) -> tuple[FloatArray, FloatArray]:
     block = matrix._centred(slice(None), part)
-    return np.array([columns[own].T @ block[own] for own in rows])
+    return np.array([left @ block[own] for left, own in zip(columns, rows, strict=True)]), others @ block
 
 
 def _with_squares(columns: FloatArray, squared: FloatArray, weights: FloatArray) -> FloatArray:
@@ -269,7 +269,8 @@ def column_values(matrix: Matrix, chosen: IntArray) -> FloatArray:
     else:
         assert isinstance(part, ArrayMatrix)
         values = _block_values(part, slice(None))
-    return values[:, np.searchsorted(np.flatnonzero(kept), chosen)]
+    in_order = bool((chosen[1:] > chosen[:-1]).all())
+    return values if in_order else values[:, np.searchsorted(np.flatnonzero(kept), chosen)]
 
 
 def _block_values(part: ArrayMatrix, _: slice) -> FloatArray:
@@ -291,9 +292,15 @@ def fold_squares(matrix: Matrix, fold: IntArray) -> FloatArray:
 
 def _block_fold_squares(part: ArrayMatrix, rows: slice, member: FloatArray) -> FloatArray:
     own = member[:, rows]
+    if isinstance(part, DenseMatrix) and part._by_width:
+        sums = [own @ _squares(part._centred(slice(None), some)) for some in part._column_slices()]
+        return np.concatenate(sums, axis=1)
     height = max(1, BLOCK_BYTES // (8 * part.n_features))
     totals = np.zeros((len(member), part.n_features))
     for start in range(0, part.n_samples, height):
-        block = part._centred(slice(start, min(start + height, part.n_samples)))
-        totals += own[:, start : start + height] @ np.square(block, out=block)
+        totals += own[:, start : start + height] @ _squares(part._centred(slice(start, start + height)))
     return totals
+
+
+def _squares(block: FloatArray) -> FloatArray:
+    return np.square(block, out=block)

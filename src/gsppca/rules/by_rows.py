@@ -19,7 +19,6 @@ from gsppca.data.folds import (
     column_values,
     fold_products,
     fold_squares,
-    products_with_all,
     scores_and_squares,
     weighted_moments,
 )
@@ -47,10 +46,6 @@ class ByRows(Decomposition):
         sums = fold_products(self.standard.columns(kept), every, self.fold, self.left_scores)[:, :-1]
         folds = self.fold == np.arange(len(sums))[:, None]
         return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) : -1], folds @ self.left_scores**2)
-
-    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
-        """Products with the columns, one pass over data in blocks for all."""
-        return products_with_all(self.standard, chosen)
 
     def _parts(
         self,

@@ -21,9 +21,9 @@ from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.rules.deal import deal_rows, n_folds
-from gsppca.rules.shares import CoreDescription
-from gsppca.rules.task import MOST_STEPS, Task
-from gsppca.rules.ties import largest_first
+from gsppca.rules.remaining import Remaining
+from gsppca.rules.shares import CoreDescription, describe_moments
+from gsppca.rules.task import MOST_STEPS, Selections, Task
 
 SHARE = 0.9
 BATCH = 8  # variables chosen before the share is looked at
@@ -136,8 +136,9 @@ def core_order(
     not more than the forward selection chooses.
     """
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
-    (forward,) = task.selections(None)
-    task.advance([forward], slice(0, 1), min(n_steps, task.most))
+    selections = task.selections(None)
+    selections.advance(n_steps)
+    (forward,) = selections.forwards
     order = task.places[np.array(forward.order[:n_steps], dtype=np.intp)]
     return CoreOrder(order, np.array(forward.explained[:n_steps]) / forward.total)
 
@@ -187,16 +188,19 @@ def find_core(
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
     fold = _dealt(task, rows)
     choice = _choose(task, fold, share)
-    core = choice.order[: choice.size]
+    chosen, remaining = task.places[choice.remaining.chosen], choice.remaining
+    moments = task.decomposition.moments(task.everything, chosen[: choice.size], chosen[choice.size :], fold)
+    units = None if standardise else np.sqrt(matrix.column_squares / matrix.n_samples)
+    description = describe_moments(moments, units, also=remaining.add)
     return CoreFit(
-        order=choice.order,
+        order=task.places[remaining.order(choice.ties)],
         size=choice.size,
         share=float(choice.path.share[choice.size - 1]),
         reached=choice.reached,
         share_path=choice.path,
-        description=task.decomposition.describe(matrix, core, fold, standardise),
+        description=description,
         fold=fold,
-        shrinkage=choice.shrinkage,
+        shrinkage=remaining.forward.shrinkage,
     )
 
 
@@ -212,40 +216,37 @@ def _dealt(task: Task, rows: FloatArray | None) -> IntArray:
 class _Choice(NamedTuple):
     """What is kept of the forward selections; see `CoreFit`."""
 
-    order: IntArray
     size: int
     reached: bool
     path: SharePath
-    shrinkage: float
+    remaining: Remaining
+    ties: FloatArray
 
 
 def _choose(task: Task, fold: IntArray, share: float) -> _Choice:
     """Run the forward selections until the share is reached without the folds."""
-    forwards = task.selections(fold)
-    everything, all_rows, without = forwards[0], slice(0, 1), slice(1, len(forwards))
+    together = task.selections(fold)
+    everything, n = together.forwards[0], len(together.forwards)
     found, least = -1, min(max(len(task.first), task.n_components), task.most)
-    while found < 0 and len(everything.order) < task.most:
-        task.advance(forwards, slice(0, len(forwards)), BATCH)
-        weighted, equal = _pooled(task)
-        found = _first_at(weighted, share, least)
-    task.advance(forwards, all_rows, task.most)
+    while found < 0 and together.n_chosen < task.most:
+        together.advance(BATCH)
+        # The model promises more than it keeps: before it promises enough, there is nothing to look at.
+        if everything.explained[-1] >= share * everything.total or together.n_chosen == task.most:
+            weighted, equal = _shares(together)
+            found = _first_at(weighted, share, least)
+    alone = together.of(slice(0, 1))
+    alone.advance(task.most)
     reached = found >= 0
     if reached and share >= SHARE and (kept := everything.size_for_distances(found)) > found:
-        found = kept
-        task.advance(forwards, without, found - len(forwards[1].order))
-        weighted, equal = _pooled(task)
+        found, without = kept, together.of(slice(1, n))
+        without.advance(found - without.n_chosen)
+        weighted, equal = _shares(without)
     if not reached:
         found = _first_at(weighted, weighted.max() - NEARLY, least)
-    assert task.pool is not None
-    gains = task.pool.gains_of_all(task.decomposition.with_all)
-    by = np.where(everything.allowed, everything.relevance if everything.exhausted else gains, -np.inf)
-    rest = largest_first(np.vstack([by, task.ties]))[: int(everything.allowed.sum())]
-    copies = np.flatnonzero(everything.copies)
-    copies = copies[largest_first(task.ties[:, copies])]
-    rest = np.concatenate([everything.order, rest, copies])
+    assert alone.pool is not None
     promised = np.array(everything.explained[: len(weighted)]) / everything.total
     path = SharePath(np.arange(1, len(weighted) + 1), weighted, equal, promised)
-    return _Choice(task.places[rest.astype(np.intp)], found, reached, path, everything.shrinkage)
+    return _Choice(found, reached, path, Remaining(alone.pool, task.places), together.ties)
 
 
 def _first_at(shares: FloatArray, target: float, least: int) -> int:
@@ -254,8 +255,8 @@ def _first_at(shares: FloatArray, target: float, least: int) -> int:
     return int(enough[0]) + least if len(enough) else -1
 
 
-def _pooled(task: Task) -> tuple[FloatArray, FloatArray]:
+def _shares(selections: Selections) -> tuple[FloatArray, FloatArray]:
     """Cross-validated shares, weighted and equal, of the first 1, 2, ... variables."""
-    assert task.pool is not None
-    errors = np.sum([task.pool.errors(number) for number in range(len(task.pool.forwards) - 1)], axis=0)
+    assert selections.pool is not None
+    errors = selections.pool.errors()
     return 1 - errors[1:].sum(axis=1) / errors[0].sum(), 1 - np.mean(errors[1:] / errors[0], axis=1)

@@ -22,7 +22,7 @@ from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.folds import fold_products
 from gsppca.rules.parts import Part, Targets
-from gsppca.rules.shares import CoreDescription, FoldMoments, describe_moments
+from gsppca.rules.shares import FoldMoments
 from gsppca.rules.training import Decomposition, FromGrams, known_pairs
 
 
@@ -65,22 +65,20 @@ class FromFoldGrams(FromGrams):
         n_rows = [n, *(n - int(self.counts[i]) for i in left_out)]
         return self._parts(total, n_rows, [fourths, *(fourths - self.fourths[i] for i in left_out)])
 
-    def describe(self, matrix: Matrix, chosen: IntArray, fold: IntArray, standardise: bool) -> CoreDescription:
-        """Describe what chosen variables say of all, by what `parts` has read."""
+    def moments(self, everything: Matrix, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
+        """Products that `parts` has read."""
         products = self.sums[:, np.searchsorted(self.places, chosen)]
-        axes = self.targets.axes(self.whole[1].T)
-        moments = FoldMoments(
+        rest, axes = np.searchsorted(self.places, others), self.targets.axes(self.whole[1].T)
+        return FoldMoments(
             chosen=chosen,
             counts=self.counts,
-            products=lambda part: products[:, :, part],
+            products=lambda part: (products[:, :, part], self.sums[:, rest, part].sum(axis=0)),
             own=products[:, :, chosen],
             score_products=products[:, :, self.places] @ axes.T,
             fourths=self._fourths(products[:, :, chosen]),
-            squares=self.everything.column_squares,
+            squares=everything.column_squares,
             score_squares=self.whole[0],
         )
-        deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
-        return describe_moments(moments, None if standardise else deviations)
 
     def _fourths(self, chosen: FloatArray) -> FloatArray:
         """Sums of squared squared lengths on the chosen variables, by fold, from their Gram matrices."""

@@ -30,6 +30,8 @@ known; which variables these are, of many, is found by `listing`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
@@ -37,10 +39,13 @@ from gsppca.rules.agreement import Agreement
 from gsppca.rules.parts import Part
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE
 
+if TYPE_CHECKING:
+    from gsppca.rules.listing import Likely
+
 CHANCE = 3.0
 NEARLY = 0.01  # of the agreement: what is given up for a smaller core, when enough of it is out of reach
 PROMISED = 0.94  # in the model, which promises a few points more than it keeps: about 0.9 on other rows
-BLOCK, SMALL_BLOCK = 2048, 512  # variables treated at a time; the latter where their columns are needed
+BLOCK = 2048  # variables treated at a time
 
 
 class Forward:
@@ -73,8 +78,10 @@ class Forward:
         Whether gains are chance, so that relevance decides.
     promised : bool
         Whether enough is explained in the model, so that distances between rows count.
-    near : ndarray of int or None
-        What lists after the first look at (`listing`); None before it.
+    near : (ndarray of int, Likely) or None
+        The variables that lists after the first look at, and what is known of them (`listing`); None before it.
+    listed_by_agreement : bool
+        Whether its last list is also by the distances between rows.
     settled : bool
         Whether the distances between rows are kept, or cannot be kept any better, so that the gain decides again.
     agreements : list of float
@@ -93,8 +100,8 @@ class Forward:
         self.order: list[int] = []
         self.explained: list[float] = []
         self.exhausted = self.promised = self.copies_count = False
-        self.near: IntArray | None = None
-        self.settled = False
+        self.near: tuple[IntArray, Likely] | None = None
+        self.settled = self.listed_by_agreement = False
         self.agreements: list[float] = []
 
     def cross(self, some: slice | IntArray) -> FloatArray:

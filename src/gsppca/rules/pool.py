@@ -9,13 +9,14 @@ shrunken covariance C of the pool: ``y_j = a_j / sqrt(v_k)``, with the residual 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.rules.forward import SMALL_BLOCK, Forward, blocks, gains_of
+from gsppca.rules.forward import Forward, gains_of
 from gsppca.rules.pool_products import PoolProducts
 from gsppca.rules.ties import EQUAL, places_of_largest
 
@@ -26,9 +27,11 @@ class Pool:
     Parameters
     ----------
     forwards : sequence of Forward
-        The selections: on all rows, and without each fold. Those without a fold have chosen as many variables each.
-    lists : sequence of ndarray of int
-        Places of the variables that each of them chooses from; all that it has chosen before are among them.
+        The selections. They have chosen as many variables each.
+    numbers : slice
+        Which of all selections these are: 0 is that on all rows, i + 1 the one without fold i.
+    lists : ndarray of shape (n_selections, n_features), bool
+        The variables that each of them chooses from; all that it has chosen before are among them.
     variables : ndarray of shape (n_pool,)
         Places of the variables of the pool, ascending: all that are listed.
     products : PoolProducts
@@ -44,18 +47,17 @@ class Pool:
     def __init__(
         self,
         forwards: Sequence[Forward],
-        lists: Sequence[IntArray],
+        numbers: slice,
+        lists: BoolArray,
         variables: IntArray,
         products: PoolProducts,
         ties: FloatArray,
         first: IntArray,
         most: int,
     ):
-        self.forwards, self.variables, self.products = forwards, variables, products
+        self.forwards, self.numbers, self.variables, self.products = forwards, numbers, variables, products
         self.complete = len(variables) == ties.shape[1]
-        self.for_agreement = any(forward.by_agreement for forward in forwards)
-        self.ties = [ties[:, variables]] * len(forwards)
-        self.n_first, self.is_first = len(first), np.isin(variables, first)
+        self.ties, self.n_first, self.is_first = ties[:, variables], len(first), np.isin(variables, first)
         n, width, parts = len(forwards), len(variables), [forward.part for forward in forwards]
         self.n_rows = np.array([[part.n_rows] for part in parts])
         self.shrinkage = np.array([[forward.shrinkage] for forward in forwards])
@@ -69,7 +71,7 @@ class Pool:
         self.cross = np.array([forward.cross(variables) for forward in forwards])
         self.variance = np.array([forward.variance(variables) for forward in forwards])
         self.links = np.zeros((n, width))  # sums of squared second moments with those chosen
-        self.listed = np.array([np.isin(variables, own) for own in lists])
+        self.listed = lists[:, variables]
         self.closed = np.empty((n, width))  # -inf for what cannot be chosen
         self.factor = np.empty((n, most, width))  # rows of the Cholesky factor, one for each choice
         for i in range(n):
@@ -77,102 +79,123 @@ class Pool:
             if forwards[i].order:
                 self._repeat(i)
 
+    def of(self, some: slice) -> Pool:
+        """Some of the selections, and the variables that they list: what each would choose from here is the same."""
+        pool, start = copy(self), self.numbers.start
+        pool.forwards, pool.numbers = self.forwards[some], slice(start + some.start, start + some.stop)
+        kept = np.flatnonzero(self.listed[some].any(axis=0))
+        pool.products = self.products.among(kept)
+        columns = kept if len(kept) < len(self.variables) else slice(None)
+        for name in ("variables", "is_first", "units", "relevance", "ties"):
+            setattr(pool, name, getattr(self, name)[..., columns])
+        for name in ("n_rows", "shrinkage"):
+            setattr(pool, name, getattr(self, name)[some])
+        for name in ("scales", "shared", "own", "weights", "cross", "variance", "links", "listed", "closed"):
+            values = getattr(self, name)
+            setattr(pool, name, None if values is None else values[some][..., columns])
+        pool.factor = self.factor[some]
+        if len(kept) < len(self.variables):
+            pool.factor = np.empty((*pool.factor.shape[:2], len(kept)))
+            pool.factor[:, : self.n_chosen] = self.factor[some, : self.n_chosen][..., kept]
+        return pool
+
+    @property
+    def n_chosen(self) -> int:
+        """How many variables each of the selections has chosen."""
+        return len(self.forwards[0].order)
+
     def _open(self, i: int) -> None:
         self.closed[i] = np.where(self.listed[i] & self.forwards[i].allowed[self.variables], 0.0, -np.inf)
 
     def _repeat(self, i: int) -> None:
         """Take into account what a selection has chosen before."""
         order = np.searchsorted(self.variables, self.forwards[i].order)
-        moments = self.products.of_some(i, order) / self.n_rows[i]
+        moments = self.products.of_some(self.numbers.start + i, order) / self.n_rows[i]
         self.links[i] = np.square(moments * self.units * self.units[order][:, None]).sum(axis=0)
         copies = (np.abs(moments * self.scales[i]) >= (1 - EQUAL / 2) / self.scales[i, order][:, None]).any(axis=0)
         self._close(i, copies)
         moments *= 1 - self.shrinkage[i]
         moments[np.arange(len(order)), order] += self.shrinkage[i]
-        lower = np.linalg.cholesky(moments[:, order])
-        rows = _solved(lower, moments)
-        self.factor[i, : len(order)] = rows
-        self.cross[i] -= _solved(lower, self.cross[i][:, order].T).T @ rows
+        inverse = np.linalg.inv(np.linalg.cholesky(moments[:, order]))
+        rows = np.matmul(inverse, moments, out=self.factor[i, : len(order)])
+        self.cross[i] -= (self.cross[i][:, order] @ inverse.T) @ rows
         self.variance[i] -= np.einsum("kp,kp->p", rows, rows)
         np.maximum(self.variance[i], self.shrinkage[i], out=self.variance[i])
 
-    def is_spent(self, which: slice) -> bool:
-        """Whether some selections have nothing left to choose here, but elsewhere."""
-        return not self.complete and bool((self.closed[which].max(axis=1) < 0).any())
+    @property
+    def spent(self) -> BoolArray:
+        """Which selections have nothing left to choose here, but elsewhere; shape (n_selections,)."""
+        return (self.closed.max(axis=1) < 0) & (not self.complete)
 
-    def is_for_less(self, which: slice) -> bool:
-        """Whether some selections begin to choose by agreement, for which nothing is listed here."""
-        if self.complete or self.for_agreement:
-            return False
-        return any(forward.by_agreement for forward in self.forwards[which])
+    @property
+    def wanting(self) -> BoolArray:
+        """Which selections have to list others: they are spent, or begin to choose by agreement."""
+        by_agreement = [forward.by_agreement and not forward.listed_by_agreement for forward in self.forwards]
+        return self.spent | (np.array(by_agreement) & (not self.complete))
 
-    def advance(self, which: slice, count: int) -> None:
-        """Choose some variables in each of some selections; fewer if others have to be listed before."""
+    def advance(self, count: int) -> None:
+        """Choose some variables in each of the selections; fewer if others have to be listed before."""
         for _ in range(count):
-            if self.is_spent(which) or self.is_for_less(which):
+            if self.wanting.any():
                 break
-            self._step(which)
+            self._step()
 
-    def _step(self, which: slice) -> None:
-        """Choose one variable in each of some selections, and update all variables of the pool."""
-        forwards, shrinkage = self.forwards[which], self.shrinkage[which]
-        cross, variance, factor = self.cross[which], self.variance[which], self.factor[which]
-        every, done = np.arange(len(forwards)), len(forwards[0].order)
-        places, best = self._best(which)
-        roots = np.sqrt(variance[every, places])[:, None]
-        chosen = cross[every, :, places] / roots
-        sums = (self.shared[which], self.own[which], self.links[which])
-        added = np.array([values[every, places] for values in sums]).T.tolist()
-        for forward, k, value, slopes, own in zip(forwards, places.tolist(), best.tolist(), chosen, added, strict=True):
+    def _step(self) -> None:
+        """Choose one variable in each of the selections, and update all variables of the pool."""
+        every, done, factor = np.arange(len(self.forwards)), self.n_chosen, self.factor
+        places, best = self._best()
+        roots = np.sqrt(self.variance[every, places])[:, None]
+        chosen = self.cross[every, :, places] / roots
+        added = np.array([values[every, places] for values in (self.shared, self.own, self.links)]).T.tolist()
+        steps = zip(self.forwards, places.tolist(), best.tolist(), chosen, added, strict=True)
+        for forward, k, value, slopes, own in steps:
             if forward.by_agreement and done >= self.n_first and value <= forward.agreement.value:
                 forward.settled = True  # it cannot be raised any more
             forward.accept(int(self.variables[k]), slopes, *own)
-        moments = self.products.of_one(which, places) / self.n_rows[which]
-        self._postpone(which, places, moments)
-        self.closed[which][every, places] = -np.inf
-        self.links[which] += np.square(moments * (self.units * self.units[places][:, None]))
-        row = np.multiply(moments, 1 - shrinkage, out=moments)
-        row[every, places] += shrinkage[:, 0]
+        moments = self.products.of_one(self.numbers, places) / self.n_rows
+        self._postpone(places, moments)
+        self.closed[every, places] = -np.inf
+        self.links += np.square(moments * (self.units * self.units[places][:, None]))
+        row = np.multiply(moments, 1 - self.shrinkage, out=moments)
+        row[every, places] += self.shrinkage[:, 0]
         row -= (factor[every, :done, places][:, None] @ factor[:, :done])[:, 0]
         row /= roots
         factor[:, done] = row
-        cross -= chosen[:, :, None] * row[:, None, :]
-        variance -= row**2
-        np.maximum(variance, shrinkage, out=variance)
+        self.cross -= chosen[:, :, None] * row[:, None, :]
+        self.variance -= row**2
+        np.maximum(self.variance, self.shrinkage, out=self.variance)
 
-    def _best(self, which: slice) -> tuple[IntArray, FloatArray]:
-        """Place of the best variable for each of some selections, and what it is the best by."""
-        weights = None if self.weights is None else self.weights[which]
-        values = gains_of(self.cross[which], self.variance[which], weights)
-        if len(self.forwards[which][0].order) < self.n_first:
+    def _best(self) -> tuple[IntArray, FloatArray]:
+        """Place of the best variable for each of the selections, and what it is the best by."""
+        values = gains_of(self.cross, self.variance, self.weights)
+        if self.n_chosen < self.n_first:
             values[:, ~self.is_first] = -np.inf
         else:
-            self._decide_by(which, values)
-        values += self.closed[which]
+            self._decide_by(values)
+        values += self.closed
         places = places_of_largest(values, self.ties)
         return places, values[np.arange(len(places)), places]
 
-    def _decide_by(self, which: slice, values: FloatArray) -> None:
+    def _decide_by(self, values: FloatArray) -> None:
         """Replace the gains where something else decides."""
-        closed = self.closed[which].max(axis=1) < 0
-        for row, (i, forward) in enumerate(list(enumerate(self.forwards))[which]):
-            if closed[row]:
+        closed = self.closed.max(axis=1) < 0
+        for i, forward in enumerate(self.forwards):
+            if closed[i]:
                 forward.allow_copies()
                 self._open(i)
             if forward.sparse and not forward.exhausted:
-                forward.exhausted = forward.is_chance(float((values[row] + self.closed[i]).max()))
+                forward.exhausted = forward.is_chance(float((values[i] + self.closed[i]).max()))
             if forward.exhausted:
-                values[row] = self.relevance
+                values[i] = self.relevance
             elif forward.by_agreement:
-                values[row] = forward.agreement.after(self.shared[i], self.own[i], self.links[i])
+                values[i] = forward.agreement.after(self.shared[i], self.own[i], self.links[i])
 
-    def _postpone(self, which: slice, places: IntArray, moments: FloatArray) -> None:
+    def _postpone(self, places: IntArray, moments: FloatArray) -> None:
         """Let copies of what was chosen wait."""
-        scales = self.scales[which]
-        own = scales[np.arange(len(places)), places][:, None]
-        copies = np.abs(moments * scales * own) >= 1 - EQUAL / 2
+        own = self.scales[np.arange(len(places)), places][:, None]
+        copies = np.abs(moments * self.scales * own) >= 1 - EQUAL / 2
         if np.count_nonzero(copies) > len(places):
-            for i, same in zip(range(which.start, which.stop), copies, strict=True):
+            for i, same in enumerate(copies):
                 self._close(i, same)
 
     def _close(self, i: int, copies: BoolArray) -> None:
@@ -187,40 +210,27 @@ class Pool:
         order = np.searchsorted(self.variables, self.forwards[i].order)
         return order, np.tril(self.factor[i, : len(order)][:, order].T)
 
-    def gains_of_all(self, with_all: Callable[[IntArray], Callable[[slice], FloatArray]]) -> FloatArray:
-        """What each of all variables would add to what the selection on all rows has chosen; its copies then wait.
-
-        `with_all` returns, for places of variables, their products with those of a slice.
-        """
-        forward, part = self.forwards[0], self.forwards[0].part
-        order, lower = self.choices(0)
-        chosen = self.variables[order]
-        products, inverse = with_all(chosen), np.linalg.inv(lower)
-        slopes, gains = forward.cross(chosen) @ inverse.T, np.empty(len(forward.allowed))
-        for some in blocks(len(gains), SMALL_BLOCK):
-            moments = products(some) / part.n_rows
-            least = (1 - EQUAL) * part.variances[some] * part.variances[chosen][:, None]
-            forward.postpone(np.flatnonzero(((moments**2 >= least) & (least > 0)).any(axis=0)) + some.start)
-            rows = inverse @ ((1 - forward.shrinkage) * moments)
-            variance = np.maximum(forward.variance(some) - np.einsum("kp,kp->p", rows, rows), forward.shrinkage)
-            gains[some] = gains_of(forward.cross(some) - slopes @ rows, variance, forward.own(some))
-        return gains
-
-    def errors(self, fold: int) -> FloatArray:
-        """Sums of squares, over a fold, of what the selection without it does not predict of each score.
+    def errors(self) -> FloatArray:
+        """Sums of squares, over the folds, of what the selections without them do not predict of each score.
 
         Returns
         -------
         errors : ndarray of shape (n_chosen + 1, n_components)
             With none chosen, with one, two, ...
+        """
+        numbers = range(max(self.numbers.start, 1), self.numbers.stop)
+        return np.sum([self._errors(number - self.numbers.start, number - 1) for number in numbers], axis=0)
+
+    def _errors(self, i: int, fold: int) -> FloatArray:
+        """Sums of squares over one fold, of one selection.
 
         With the Cholesky factor L of the covariance of the chosen, the residual of each column on those before it is
         one of ``R = Z_C L'^-1``, and the scores are predicted as ``R E``, with the slopes ``E = L^-1 C_C W'``.
         """
-        order, lower = self.choices(fold + 1)
+        order, lower = self.choices(i)
         gram, with_scores = self.products.left_out(fold, order)
         between = _solved(lower, _solved(lower, gram).T)
-        slopes = _solved(lower, self.forwards[fold + 1].cross(self.variables[order]).T)
+        slopes = _solved(lower, self.forwards[i].cross(self.variables[order]).T)
         # What a residual finds left: less the predictions by those before it.
         found = _solved(lower, with_scores) - np.tril(between, -1) @ slopes
         steps = slopes * (slopes * between.diagonal()[:, None] - 2 * found)

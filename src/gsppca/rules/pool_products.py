@@ -7,6 +7,7 @@ rows, selection i + 1 the one without fold i.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class PoolProducts(ABC):
     @abstractmethod
     def of_some(self, selection: int, places: IntArray) -> FloatArray:
         """Sums of products of some columns with all, over the rows of a selection, shape (n_some, n_pool)."""
+
+    @abstractmethod
+    def among(self, places: IntArray) -> PoolProducts:
+        """The products of some of the columns."""
 
     @abstractmethod
     def left_out(self, fold: int, places: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -63,6 +68,12 @@ class RowProducts(PoolProducts):
     def of_some(self, selection: int, places: IntArray) -> FloatArray:
         """Values outside of the selection are zero."""
         return (self.columns.T[places] * self.inside[selection]) @ self.columns
+
+    def among(self, places: IntArray) -> RowProducts:
+        """Fewer columns."""
+        some = copy(self)
+        some.columns = self.columns if len(places) == self.columns.shape[1] else self.columns[:, places]
+        return some
 
     def left_out(self, fold: int, places: IntArray) -> tuple[FloatArray, FloatArray]:
         """Products of the values of these rows."""
@@ -98,6 +109,13 @@ class GramProducts(PoolProducts):
     def of_some(self, selection: int, places: IntArray) -> FloatArray:
         """Rows of the matrices."""
         return self.total[places] - self.grams[selection - 1, places] if selection else self.total[places]
+
+    def among(self, places: IntArray) -> GramProducts:
+        """Smaller matrices."""
+        if len(places) == len(self.total):
+            return self
+        grams = self.grams[:, places[:, None], places]
+        return GramProducts(grams, self.with_scores[:, places], self.score_squares)
 
     def left_out(self, fold: int, places: IntArray) -> tuple[FloatArray, FloatArray]:
         """Corners of the matrices."""

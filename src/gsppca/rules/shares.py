@@ -20,7 +20,8 @@ from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS, column_values, fold_products, products_by_fold
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
 
-BLOCK = 512  # features whose predictions are judged at a time
+BLOCK = 256  # features whose predictions are judged at a time
+NONE: IntArray = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class FoldMoments:
         Numbers of rows.
     products : callable
         Of a slice of the features: sums of products of the chosen columns with them over the rows of each fold, shape
-        (n_folds, n_chosen, n_features of the slice).
+        (n_folds, n_chosen, n_features of the slice); and those of other columns over all rows, (n_others, ...).
     own : ndarray of shape (n_folds, n_chosen, n_chosen)
         The same of the chosen columns with each other.
     score_products : ndarray of shape (n_folds, n_chosen, n_components)
@@ -83,7 +84,7 @@ class FoldMoments:
 
     chosen: IntArray
     counts: IntArray
-    products: Callable[[slice], FloatArray]
+    products: Callable[[slice], tuple[FloatArray, FloatArray]]
     own: FloatArray
     score_products: FloatArray
     fourths: FloatArray
@@ -91,29 +92,35 @@ class FoldMoments:
     score_squares: FloatArray
 
     @classmethod
-    def of(cls, matrix: Matrix, chosen: IntArray, scores: FloatArray, fold: IntArray) -> FoldMoments:
-        """Compute them, in one pass over the data, or two if the chosen columns are read before."""
-        counts, squares = np.bincount(fold), matrix.column_squares
-        score_squares = np.einsum("ik,ik->k", scores, scores)
+    def of(
+        cls, matrix: Matrix, chosen: IntArray, scores: FloatArray, fold: IntArray, others: IntArray = NONE
+    ) -> FoldMoments:
+        """Compute them, in one pass over the data, or two if the chosen columns are read before.
+
+        `others` are indices of columns whose products over all rows are wanted too.
+        """
+        counts, squares, size = np.bincount(fold), matrix.column_squares, len(chosen)
+        score_squares, both = np.einsum("ik,ik->k", scores, scores), np.concatenate([chosen, others])
         if matrix.n_samples > min(matrix.n_features, MANY_ROWS):
-            sums, p = fold_products(matrix, chosen, fold, scores), matrix.n_features
+            weights = (np.arange(len(both)) < size).astype(np.float64)
+            sums, p = fold_products(matrix, both, fold, scores, weights), matrix.n_features
             return cls(
                 chosen=chosen,
                 counts=counts,
-                products=lambda part: sums[:, :-1, part],
-                own=sums[:, :-1, chosen],
-                score_products=sums[:, :-1, p:-1],
+                products=lambda part: (sums[:, :size, part], sums[:, size:-1, part].sum(axis=0)),
+                own=sums[:, :size, chosen],
+                score_products=sums[:, :size, p:-1],
                 fourths=sums[:, -1, -1],
                 squares=squares,
                 score_squares=score_squares,
             )
-        columns = column_values(matrix, chosen)
-        rows = [fold == number for number in range(int(fold.max()) + 1)]
+        values = column_values(matrix, both)
+        columns, rows = values[:, :size], [fold == number for number in range(int(fold.max()) + 1)]
         lengths = np.einsum("ij,ij->i", columns, columns)
         return cls(
             chosen=chosen,
             counts=counts,
-            products=products_by_fold(matrix, columns, fold),
+            products=products_by_fold(matrix, columns, fold, values[:, size:]),
             own=np.array([columns[own].T @ columns[own] for own in rows]),
             score_products=np.array([columns[own].T @ scores[own] for own in rows]),
             fourths=np.array([np.sum(lengths[own] ** 2) for own in rows]),
@@ -122,12 +129,12 @@ class FoldMoments:
         )
 
     @property
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Some features at a time, so that what is made of them stays in the caches: their products by fold."""
+    def blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Some features at a time, so that what is made of them stays in the caches: their products."""
         p = len(self.squares)
         for start in range(0, p, BLOCK):
             part = slice(start, min(start + BLOCK, p))
-            yield part, self.products(part)
+            yield part, *self.products(part)
 
     def shrinkage(self, number: int) -> float:
         """Weight of the identity in the covariance of the chosen columns, without a fold, by Ledoit and Wolf."""
@@ -165,7 +172,11 @@ def describe_core(
     return describe_moments(FoldMoments.of(standard, chosen, scores, fold), None if standardise else deviations)
 
 
-def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> CoreDescription:
+def describe_moments(
+    moments: FoldMoments,
+    units: FloatArray | None = None,
+    also: Callable[[slice, FloatArray], None] | None = None,
+) -> CoreDescription:
     """Describe what chosen variables say of all variables.
 
     Parameters
@@ -174,14 +185,20 @@ def describe_moments(moments: FoldMoments, units: FloatArray | None = None) -> C
         Of standardised variables.
     units : ndarray of shape (n_features,), optional
         Standard deviations of the variables, if variance and components are not those of the standardised ones.
+    also : callable, optional
+        Is given the slices of features, one after the other, and sums of products of chosen and other columns with
+        them, over all rows: they are made once.
     """
     p, n = len(moments.squares), int(moments.counts.sum())
     by, correlation, predicted = np.empty(p, dtype=np.intp), np.empty(p), np.empty(p)
     variables, components = _Regressions(moments), _Components(moments, units)
-    for part, products in moments.blocks:
-        place, correlation[part] = _representing(products.sum(axis=0), moments.chosen, part.start)
-        by[part], predicted[part] = moments.chosen[place], variables.shares(part, products, place)
-        components.add(part, products)
+    for part, products, others in moments.blocks:
+        total = products.sum(axis=0)
+        place, correlation[part] = _representing(total, moments.chosen, part.start)
+        by[part], predicted[part] = moments.chosen[place], variables.shares(part, products, total, place)
+        components.add(part, products, total)
+        if also is not None:
+            also(part, np.vstack([total, others]))
     weights = moments.score_squares
     return CoreDescription(
         chosen=moments.chosen,
@@ -199,25 +216,29 @@ class _Regressions:
 
     def __init__(self, moments: FoldMoments):
         self.moments = moments
-        self.inverses, self.singles = [], []
+        self.both, self.singles = [], []
         for number, test in enumerate(moments.own):
             train, n = moments.own.sum(axis=0) - test, int(moments.counts.sum() - moments.counts[number])
             shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
             weight, single = (1 - shrinkage) / n, train.diagonal()
             # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast
-            # as a solution, and there are as many of them as variables.
-            self.inverses.append(weight * np.linalg.inv(weight * train + shrinkage * np.eye(len(train))))
+            # as a solution, and there are as many of them as variables. With the moments of the fold below it, one
+            # product gives coefficients and predictions.
+            inverse = weight * np.linalg.inv(weight * train + shrinkage * np.eye(len(train)))
+            self.both.append(np.vstack([inverse, test @ inverse]))
             self.singles.append(1 / np.where(single > 0, single, np.inf))
 
-    def shares(self, part: slice, products: FloatArray, place: IntArray) -> FloatArray:
+    def shares(self, part: slice, products: FloatArray, total: FloatArray, place: IntArray) -> FloatArray:
         """Return the cross-validated shares of some variables, given which chosen one stands for each."""
-        total, squares = products.sum(axis=0), self.moments.squares[part]
+        squares = self.moments.squares[part]
         jointly, singly = np.zeros((2, total.shape[1]))
         stands = (place, np.arange(len(place)))
-        for test, own, inverse, single in zip(products, self.moments.own, self.inverses, self.singles, strict=True):
+        for test, own, both, single in zip(products, self.moments.own, self.both, self.singles, strict=True):
             train = total - test
-            coefficients = inverse @ train
-            jointly += np.einsum("mp,mp->p", coefficients, own @ coefficients - 2 * test)
+            coefficients, predicted = np.split(both @ train, 2)
+            predicted -= test
+            predicted -= test
+            jointly += np.einsum("mp,mp->p", coefficients, predicted)
             slopes = train[stands] * single[place]
             singly += slopes * (slopes * own.diagonal()[place] - 2 * test[stands])
         return -np.minimum(jointly, singly) / np.where(squares > 0, squares, np.inf)
@@ -260,9 +281,9 @@ class _Components:
         self.shares: FloatArray = 1 - errors / moments.score_squares
         self.total = self.left = float(np.sum(moments.squares * self.units**2))
 
-    def add(self, part: slice, products: FloatArray) -> None:
+    def add(self, part: slice, products: FloatArray, total: FloatArray) -> None:
         """Predict some variables."""
-        total, squared = products.sum(axis=0), self.units[part] ** 2
+        squared = self.units[part] ** 2
         for test, axes, inverse, own in zip(products, self.projections, self.inverses, self.tests, strict=True):
             outside = axes @ test
             coefficients = inverse @ (axes @ total - outside)

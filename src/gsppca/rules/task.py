@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
@@ -74,9 +76,6 @@ class Task:
         self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
         self.relevance = None if relevance is None else relevance[used]
         self.most = min(len(self.first) + MOST_STEPS, int(self.allowed.sum()))
-        self.pool: Pool | None = None
-        self.next_look, self.times = self.most, 1
-        self.ties: FloatArray = np.empty((0, len(self.places)))
 
     @property
     def n_components(self) -> int:
@@ -89,45 +88,90 @@ class Task:
             return FromFoldGrams(targets, n_components, self.everything, self.places)
         return decompose(targets, n_components)
 
-    def selections(self, fold: IntArray | None) -> list[Forward]:
+    def selections(self, fold: IntArray | None) -> Selections:
         """Begin a forward selection on all rows, and one without each fold."""
         parts = self.decomposition.parts(fold)
-        return [Forward(part, self.allowed, self.sparse, self.relevance) for part in parts]
+        return Selections(self, [Forward(part, self.allowed, self.sparse, self.relevance) for part in parts])
 
-    def advance(self, forwards: list[Forward], which: slice, count: int) -> None:
-        """Choose some variables in some of the selections, those of a slice."""
-        end = min(len(forwards[which][0].order) + count, self.most)
-        while (done := len(forwards[which][0].order)) < end:
-            spent = self.pool is not None and self.pool.is_spent(which)
-            if self.pool is None or spent or self.pool.is_for_less(which) or self._is_time(done):
-                # Lists that were spent hold many copies.
-                self.times = min(2 * self.times, MOST_TIMES) if spent else 1
+
+class Selections:
+    """Forward selections that go together, and the pool that they choose from.
+
+    Parameters
+    ----------
+    task : Task
+        The data.
+    forwards : list of Forward
+        The selections: on all rows, and without each fold.
+
+    What one of them chooses does not depend on the others, nor on whether it goes with them.
+
+    Attributes
+    ----------
+    pool : Pool or None
+        None before the first choice.
+    lists : ndarray of shape (n_selections, n_features), bool
+        The variables that each of them chooses from.
+    times : ndarray of shape (n_selections,)
+        How many times as many variables as usual each of them has listed.
+    """
+
+    def __init__(self, task: Task, forwards: list[Forward]):
+        self.task, self.forwards, self.numbers = task, forwards, slice(0, len(forwards))
+        self.pool: Pool | None = None
+        self.lists = np.ones((len(forwards), len(task.places)), dtype=bool)
+        self.times, self.next_look = np.ones(len(forwards), dtype=np.intp), task.most
+        # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
+        keys = [np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(len(task.places))]
+        self.ties = np.concatenate(keys)[None]
+        self.ties = self.ties if task.relevance is None else np.vstack([self.ties, task.relevance])
+
+    @property
+    def n_chosen(self) -> int:
+        """How many variables each of them has chosen."""
+        return len(self.forwards[0].order)
+
+    def of(self, some: slice) -> Selections:
+        """Some of them, which go on without the others."""
+        own, start = copy(self), self.numbers.start
+        own.forwards, own.numbers = self.forwards[some], slice(start + some.start, start + some.stop)
+        own.lists, own.times = self.lists[some].copy(), self.times[some].copy()
+        own.pool = None if self.pool is None else self.pool.of(some)
+        return own
+
+    def advance(self, count: int) -> None:
+        """Choose some variables in each of them."""
+        end = min(self.n_chosen + count, self.task.most)
+        while self.n_chosen < end:
+            wanting, spent = self._wanting()
+            if wanting.any():
                 self.pool = None  # so that only one is held
-                self.pool = self._new_pool(forwards)
-                self.next_look = min([size for size in LOOKS if size > done], default=self.most)
-            self.pool.advance(which, (end if self.pool.complete else min(end, self.next_look)) - done)
+                self.pool = self._new_pool(wanting, spent)
+            assert self.pool is not None
+            self.pool.advance(min(end, self.next_look) - self.n_chosen)
 
-    def _is_time(self, done: int) -> bool:
-        return done == self.next_look and self.pool is not None and not self.pool.complete
+    def _wanting(self) -> tuple[BoolArray, BoolArray]:
+        """Which of them have to list variables now, and which because what they had listed is spent."""
+        spent = np.zeros(len(self.forwards), dtype=bool) if self.pool is None else self.pool.spent
+        if self.pool is None or (self.n_chosen == self.next_look and not self.pool.complete):
+            return np.ones(len(self.forwards), dtype=bool), spent
+        return self.pool.wanting, spent
 
-    def _new_pool(self, forwards: list[Forward]) -> Pool:
+    def _new_pool(self, wanting: BoolArray, spent: BoolArray) -> Pool:
         """Make a pool of all variables, or of what is worth it."""
-        p = len(self.places)
-        if not len(self.ties):
-            # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
-            squares = [np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(p)]
-            self.ties = np.concatenate(squares)[None]
-            self.ties = self.ties if self.relevance is None else np.vstack([self.ties, self.relevance])
-        for forward in forwards:
-            if not forward.allowed.any():
-                forward.allow_copies()
-        if p <= COMPLETE:
-            lists: list[IntArray] = [np.arange(p)] * len(forwards)
-        else:
-            lists = [np.union1d(listed(forward, self.ties, self.most, self.times), self.first) for forward in forwards]
-        variables = np.unique(np.concatenate(lists))
-        products = self.decomposition.among(variables)
-        return Pool(forwards, lists, variables, products, self.ties, self.first, self.most)
+        task, some = self.task, len(self.task.places) > COMPLETE
+        for i in np.flatnonzero(wanting):
+            if not self.forwards[i].allowed.any():
+                self.forwards[i].allow_copies()
+            if some:
+                # Lists that were spent hold many copies.
+                self.times[i] = min(2 * self.times[i], MOST_TIMES) if spent[i] else 1
+                self.lists[i] = listed(self.forwards[i], self.ties, task.most, int(self.times[i]))
+                self.lists[i, task.first] = True
+        self.next_look = min([size for size in LOOKS if some and size > self.n_chosen], default=task.most)
+        variables = np.flatnonzero(self.lists.any(axis=0))
+        products = task.decomposition.among(variables)
+        return Pool(self.forwards, self.numbers, self.lists, variables, products, self.ties, task.first, task.most)
 
 
 def decompose(targets: Targets, n_components: int) -> Decomposition:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
@@ -53,15 +51,15 @@ def largest_first(keys: FloatArray) -> IntArray:
     return order if apart.all() else np.lexsort([tolerant_ranks(-key) for key in keys[::-1]])
 
 
-def places_of_largest(values: FloatArray, ties: Sequence[FloatArray]) -> IntArray:
+def places_of_largest(values: FloatArray, ties: FloatArray) -> IntArray:
     """Return the first place of `largest_first`, without sorting, of each of several orders.
 
     Parameters
     ----------
     values : ndarray of shape (n_orders, n_variables)
         The first key of each order.
-    ties : sequence of ndarray of shape (n_keys, n_own_variables)
-        The others; an order may have fewer variables, which come first.
+    ties : ndarray of shape (n_keys, n_variables)
+        The others, which are those of all orders.
     """
     places: IntArray = values.argmax(axis=1)
     largest = values[np.arange(len(values)), places]
@@ -69,8 +67,8 @@ def places_of_largest(values: FloatArray, ties: Sequence[FloatArray]) -> IntArra
     if np.count_nonzero(equal) == len(values):
         return places
     for order in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1).tolist():
-        first = np.flatnonzero(equal[order, : ties[order].shape[1]])
-        for key in ties[order]:
+        first = np.flatnonzero(equal[order])
+        for key in ties:
             first = first[key[first] >= key[first].max() - EQUAL * abs(key[first].max())]
         places[order] = first[0]
     return places

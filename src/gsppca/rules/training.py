@@ -12,7 +12,7 @@ them is enough: `fold_grams`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,7 @@ from gsppca.data.folds import fold_grams, scores_and_squares
 from gsppca.linalg.spectrum import top_pairs
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts
-from gsppca.rules.shares import CoreDescription, describe_core
+from gsppca.rules.shares import FoldMoments
 from gsppca.rules.shrinkage import ledoit_wolf
 
 NONE = 1e-10  # of the largest eigenvalue: one below it is rounding
@@ -59,9 +59,9 @@ class Decomposition(ABC):
         """Sums of squares of the relevant variables, by row, shape (n_samples,)."""
         return self.scores_and_squares[1]
 
-    def describe(self, matrix: Matrix, chosen: IntArray, fold: IntArray, standardise: bool) -> CoreDescription:
-        """Describe what chosen variables say of all variables; after `parts`, with the same folds."""
-        return describe_core(matrix, chosen, self.scores, fold, standardise=standardise)
+    def moments(self, everything: Matrix, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
+        """Products of chosen columns, and of others, with all of the standardised data; after `parts`."""
+        return FoldMoments.of(everything, chosen, self.scores, fold, others)
 
     @abstractmethod
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
@@ -73,10 +73,6 @@ class Decomposition(ABC):
     @abstractmethod
     def among(self, variables: IntArray) -> PoolProducts:
         """Products of some standardised columns, in one pass over the data; after `parts`."""
-
-    @abstractmethod
-    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
-        """Return a function of some features: products of chosen standardised columns with them, over all rows."""
 
     def _rows(self, fold: IntArray | None) -> BoolArray:
         """Masks of the rows of all parts, shape (n_parts, n_samples)."""
@@ -150,10 +146,6 @@ class FromGrams(Decomposition):
             with_scores=np.array([own @ axes.T for own, axes in zip(rows, self.fold_axes, strict=False)]),
             score_squares=np.array([np.einsum("kp,kp->k", axes @ gram, axes) for gram, axes in scores]),
         )
-
-    def with_all(self, chosen: IntArray) -> Callable[[slice], FloatArray]:
-        """Products that the Gram matrices hold already."""
-        return lambda some: self.grams[:, chosen, some].sum(axis=0)
 
 
 def known_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
