@@ -77,7 +77,9 @@ class Frame:
         """The columns that vary, with their tails cut off if they are heavy."""
         if not self.tails.heavy:
             return self._with_lengths(self.data)
-        everything = self._with_lengths(as_matrix(clip_tails(self._container, self.tails)))
+        mean, squares = self.tails.mean, self.tails.squares
+        source = clip_tails(self._container, self.tails)
+        everything = self._with_lengths(as_matrix(source, mean=mean, column_squares=squares))
         kept = everything if self.varying.all() else everything.columns(self.varying)
         return kept if self.scale is None else standardised(kept)
 

@@ -54,6 +54,17 @@ def test_containers_agree(heavy):
         np.testing.assert_allclose(centred(clip_tails(X, tails)), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moments_are_those_of_the_clipped_columns(heavy, dtype):
+    """Of a column that clipping makes constant, too, and where zero lies outside the bounds."""
+    heavy[:, 5] = np.arange(60) == 8
+    for X in [heavy.astype(dtype), *containers(heavy.astype(dtype))]:
+        tails = tails_of(X)
+        expected = as_matrix(clip_tails(X, tails))
+        np.testing.assert_allclose(tails.mean, expected.mean, atol=1e-6 if dtype == np.float32 else 1e-12)
+        np.testing.assert_allclose(tails.squares, expected.column_squares, rtol=1e-6 if dtype == np.float32 else 1e-12)
+
+
 def test_sparse_data_stays_sparse(heavy):
     X = sparse.csr_matrix(np.where(np.abs(heavy) > 1, heavy, 0.0))
     clipped = clip_columns(X, np.full(9, -1.5), np.full(9, 2.0))

@@ -56,6 +56,8 @@ class Tails:
         Mean excess kurtosis of the columns as they came.
     low, high : ndarray of shape (n_features,)
         Bounds to clip at; infinite if the tails are not heavy.
+    mean, squares : ndarray of shape (n_features,)
+        Means of the columns that `clip_tails` returns, and their sums of squares around them.
     rare : ndarray of shape (n_features,)
         Columns that are not to be judged; none if the tails are not heavy.
     temperature : float
@@ -69,6 +71,8 @@ class Tails:
     excess: float
     low: FloatArray
     high: FloatArray
+    mean: FloatArray
+    squares: FloatArray
     rare: BoolArray
     temperature: float
     rows: FloatArray | None
@@ -96,33 +100,36 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
     by_row = (0, 2) if n > MANY_ROWS else ()
     sums, of_rows = row_and_column_sums(X, _powers, mean, units, by_row=by_row)
     rows = of_rows.T if by_row else None
-    centre, kurtosis, deviation = _moments(sums / n, mean, units)
+    centre, variance, kurtosis, deviation = _moments(sums / n, mean, units)
     varying = np.isfinite(kurtosis)
     excess = float(kurtosis[varying].mean()) - 3 if varying.any() else 0.0
     error = float(np.sqrt(24 / (n * max(int(varying.sum()), 1))))
     heavy = always or excess > max(LEAST_EXCESS, N_ERRORS * error)
     if not heavy:
-        return Tails(False, excess, low, high, np.zeros(p, dtype=bool), 1.0, rows)
+        return Tails(False, excess, low, high, centre, n * variance, np.zeros(p, dtype=bool), 1.0, rows)
     most = max(n / FEWEST, ALLOWED)
     for _ in range(MAX_ROUNDS):
         if not len(active):
             break
-        low[active] = centre[active] - REACH * deviation[active]
-        high[active] = centre[active] + REACH * deviation[active]
+        # As exact as the data is, so that what is clipped there has the moments that are found here.
+        low[active] = (centre[active] - REACH * deviation[active]).astype(X.dtype)
+        high[active] = (centre[active] + REACH * deviation[active]).astype(X.dtype)
         before = kurtosis[active]
         parameters = [one[active] for one in (centre, units, low, high)]
         sums = column_sums(X, _clipped_powers, *parameters, columns=active)
-        centre[active], kurtosis[active], deviation[active] = _moments(sums / n, centre[active], units[active])
+        moments = _moments(sums / n, centre[active], units[active])
+        centre[active], variance[active], kurtosis[active], deviation[active] = moments
         # A gross outlier is cut down round by round, and the kurtosis falls only when it is near the others.
         now = kurtosis[active]
         active = active[(now < (1 - SETTLED) * before) | (now > most)]
     rare = ~(kurtosis < most)
     left = max(float(kurtosis[~rare].mean()) - 3, 0.0) if not rare.all() else 0.0
-    return Tails(True, excess, low, high, rare, max(left / float(np.log(math.e + left)), 1.0), rows)
+    temperature = max(left / float(np.log(math.e + left)), 1.0)
+    return Tails(True, excess, low, high, centre - np.clip(0.0, low, high), n * variance, rare, temperature, rows)
 
 
 def clip_tails(X: Any, tails: Tails) -> Any:
-    """Return X with the tails of its columns cut off, if they are heavy; constant shifts of columns are possible."""
+    """Return X with the tails of its columns cut off, if they are heavy; where zero is cut off, it is zero again."""
     return clip_columns(X, tails.low, tails.high) if tails.heavy else X
 
 
@@ -141,10 +148,10 @@ def has_own_noise(column_squares: FloatArray, n_samples: int, tails: Tails) -> b
     return tails.heavy or few or not share_units(column_squares, n_samples)
 
 
-def _moments(means: FloatArray, centre: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, kurtosis and standard deviation, by the mean absolute deviation round `centre`, of some clipped columns.
+def _moments(means: FloatArray, centre: FloatArray, unit: FloatArray) -> tuple[FloatArray, ...]:
+    """Mean, variance, kurtosis and deviation, by the mean absolute deviation round `centre`, of some clipped columns.
 
-    `means` are those of `_powers`. The kurtosis of a constant column is nan.
+    `means` are those of `_powers`. The variance of a constant column is 0, and its kurtosis nan.
     """
     first, absolute, second, third, fourth = means
     variance = second - first**2
@@ -152,7 +159,7 @@ def _moments(means: FloatArray, centre: FloatArray, unit: FloatArray) -> tuple[F
     # Rounding leaves a constant column some variance.
     constant = variance <= 1e-14 * (second + (np.finfo(float).eps * centre / unit) ** 2) + np.finfo(float).tiny
     kurtosis = np.where(constant, np.nan, central / np.where(constant, 1.0, variance) ** 2)
-    return centre + unit * first, kurtosis, GAUSSIAN * unit * absolute
+    return centre + unit * first, np.where(constant, 0.0, unit**2 * variance), kurtosis, GAUSSIAN * unit * absolute
 
 
 def _clipped_powers(

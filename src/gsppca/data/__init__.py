@@ -18,7 +18,12 @@ from gsppca.data.stored import StoredBlocks
 __all__ = ["BlockError", "Blocks", "Matrix", "as_blocks", "as_matrix", "map_rows"]
 
 
-def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray | None = None) -> Matrix:
+def as_matrix(
+    X: Any,
+    mean: FloatArray | None = None,
+    column_scale: FloatArray | None = None,
+    column_squares: FloatArray | None = None,
+) -> Matrix:
     """Return the centred matrix of some data; a `Matrix` as it is.
 
     Parameters
@@ -30,6 +35,8 @@ def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray |
     mean, column_scale : ndarray of shape (n_features,), optional
         What to subtract from the columns, and then to multiply them by, instead of centring: for new data, which is to
         be treated like that of a fit. Sums of squares are then not computed.
+    column_squares : ndarray of shape (n_features,), optional
+        Sums of squares of the columns, if these and their means are known.
     """
     if isinstance(X, Matrix):
         return X
@@ -37,10 +44,11 @@ def as_matrix(X: Any, mean: FloatArray | None = None, column_scale: FloatArray |
     shape = np.shape(X) if blocks is None else blocks.shape
     known: dict[str, Any] = {}
     if mean is not None:
-        known = {"mean": mean, "column_scale": column_scale, "column_squares": np.zeros(shape[1])}
+        squares = np.zeros(shape[1]) if column_squares is None else column_squares
+        known = {"mean": mean, "column_scale": column_scale, "column_squares": squares}
     if blocks is not None:
         return ChunkedMatrix(blocks, **known)
-    return in_memory(X, **known) if known else in_memory(without_zeros(X))
+    return in_memory(X if known and column_squares is None else without_zeros(X), **known)
 
 
 def as_blocks(X: Any) -> Blocks | None:

@@ -66,7 +66,7 @@ def row_and_column_sums(
 
 
 def clip_columns(X: Any, low: FloatArray, high: FloatArray) -> Any:
-    """Return X with every column clipped; columns may be shifted by a constant, so that sparse data stays sparse.
+    """Return X with every column clipped, and shifted so that what zero becomes is zero: sparse data stays sparse.
 
     Parameters
     ----------
@@ -175,14 +175,15 @@ class _Clip:
     high: FloatArray
 
     def __call__(self, block: Any) -> Any:
+        low, high = self.low.astype(block.dtype), self.high.astype(block.dtype)
+        shift = np.clip(np.zeros_like(low), low, high)  # of zeros outside the bounds
         if not issparse(block):
-            clipped = np.maximum(block, self.low.astype(block.dtype))  # faster than numpy.clip, and the same
-            return np.minimum(clipped, self.high.astype(block.dtype), out=clipped)
+            clipped = np.maximum(block, low)  # faster than numpy.clip, and the same
+            np.minimum(clipped, high, out=clipped)
+            return np.subtract(clipped, shift, out=clipped) if shift.any() else clipped
         clipped = block.copy()
         columns = _columns_of(block)
-        # Zeros outside the bounds would all become one number: subtracted from the column, it is zero again.
-        shift = np.clip(0.0, self.low, self.high)
-        clipped.data = (np.clip(block.data, self.low[columns], self.high[columns]) - shift[columns]).astype(block.dtype)
+        clipped.data = np.clip(block.data, low[columns], high[columns]) - shift[columns]
         return clipped
 
 
