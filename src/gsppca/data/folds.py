@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -225,13 +226,13 @@ def weighted_moments(matrix: Matrix, axes: FloatArray, weights: FloatArray) -> t
     matrix : Matrix
         The centred data.
     axes : ndarray of shape (n_parts, n_axes, n_features)
-        Those of each part.
+        Those of each part; or of shape (1, n_axes, n_features), the same for all.
     weights : ndarray of shape (n_samples, n_parts)
         Of every row in the sums of each part.
 
     Returns
     -------
-    scores : ndarray of shape (n_samples, n_parts, n_axes)
+    scores : ndarray of shape (n_samples, len(axes), n_axes)
     moments : ndarray of shape (n_parts, n_axes, n_features)
     """
     if isinstance(matrix, ChunkedMatrix):
@@ -245,13 +246,65 @@ def _block_weighted_moments(
 ) -> tuple[FloatArray, FloatArray]:
     scores = part.product(axes.reshape(-1, part.n_features)).reshape(part.n_samples, *axes.shape[:2])
     weighted = (scores * weights[rows][:, :, None]).reshape(part.n_samples, -1)
-    return scores, part.transposed_product(weighted).reshape(axes.shape)
+    return scores, part.transposed_product(weighted).reshape(-1, *axes.shape[1:])
 
 
 def _scores_below(
     one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     return _below(one[0], other[0]), one[1] + other[1]
+
+
+class FirstMoments(NamedTuple):
+    """What is known of the rows and of several parts of them, after one pass.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_axes)
+        Of all rows, on the same axes.
+    row_squares : ndarray of shape (n_samples,)
+        Sums of squares of the rows, of columns multiplied by their units.
+    moments : ndarray of shape (n_parts, n_axes, n_features)
+        Weighted sums of products of the scores with all columns.
+    variances : ndarray of shape (n_parts, n_features)
+        Weighted sums of squares of the columns.
+    """
+
+    scores: FloatArray
+    row_squares: FloatArray
+    moments: FloatArray
+    variances: FloatArray
+
+
+def first_moments(matrix: Matrix, axes: FloatArray, weights: FloatArray, units: FloatArray) -> FirstMoments:
+    """Return scores, squares and moments of several parts of the rows.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The centred data.
+    axes : ndarray of shape (n_axes, n_features)
+        The same for all parts.
+    weights : ndarray of shape (n_samples, n_parts)
+        Of every row in the sums of each part.
+    units : ndarray of shape (n_features,)
+        What the columns are multiplied by in the squares of the rows.
+    """
+    if isinstance(matrix, ChunkedMatrix):
+        return FirstMoments(*matrix._sum(_block_first_moments, axes, weights, units, combine=_rows_below))
+    assert isinstance(matrix, ArrayMatrix)
+    return FirstMoments(*_block_first_moments(matrix, slice(0, matrix.n_samples), axes, weights, units))
+
+
+def _block_first_moments(
+    part: ArrayMatrix, rows: slice, axes: FloatArray, weights: FloatArray, units: FloatArray
+) -> tuple[FloatArray, ...]:
+    scores, moments = _block_weighted_moments(part, rows, axes[None], weights)
+    return scores[:, 0], part.scaled(units).row_squares(), moments, _block_fold_squares(part, rows, weights.T)
+
+
+def _rows_below(one: tuple[FloatArray, ...], other: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+    return _below(one[0], other[0]), _below(one[1], other[1]), one[2] + other[2], one[3] + other[3]
 
 
 def sums_and_squares(matrix: Matrix) -> FloatArray:

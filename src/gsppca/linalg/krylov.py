@@ -79,7 +79,7 @@ def krylov_pairs(
             if n_left == 0 or settled:
                 return values[:n_axes], vectors[:, :n_axes].T @ basis
             before[: len(values)] = values[:n_axes]
-            following = _next_block(images, basis, min(width, n_left))
+            following = next_block(images, basis, min(width, n_left))
             if len(basis) + width > full:
                 kept = n_axes + width
                 basis = vectors[:, :kept].T @ basis
@@ -115,7 +115,7 @@ def _bordered(projected: FloatArray, rows: FloatArray) -> FloatArray:
     return wide
 
 
-def _next_block(images: FloatArray, basis: FloatArray, width: int) -> FloatArray:
+def next_block(images: FloatArray, basis: FloatArray, width: int) -> FloatArray:
     """Orthonormal rows that span the images, orthogonal to the basis also where the images vanish."""
     block = _orthonormal(images)[:width]
     for _ in range(2):

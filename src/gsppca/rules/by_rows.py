@@ -1,8 +1,9 @@
 """Principal axes of parts of the rows where columns are held by their values on all rows.
 
 Axes of a part come from one outer product ``Z Z'`` of all rows, of which each part is a submatrix; or, if neither side
-of the data is small, from two rounds of subspace iteration that start from the axes of all rows: with thousands of rows
-they are close to them already. That takes three passes over the data, whatever the number of parts.
+of the data is small, from the axes of all rows, to which they are close with thousands of rows, their products with
+the second moments of the part, and the products of these: the best axes in the span of all. That takes three passes
+over the data, whatever the number of parts.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from gsppca.data.base import Matrix
 from gsppca.data.folds import (
     MANY_ROWS,
     column_values,
+    first_moments,
     fold_products,
     fold_squares,
     scores_and_squares,
     weighted_moments,
 )
+from gsppca.linalg.krylov import next_block
 from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
 from gsppca.rules.training import NONE, Decomposition, known_pairs
 
-N_ROUNDS = 2
+N_BLOCKS = 2  # of products, beside the axes of all rows
 
 
 class ByRows(Decomposition):
@@ -54,6 +57,7 @@ class ByRows(Decomposition):
         scores: Sequence[FloatArray],
         values: FloatArray,
         moments: Sequence[Callable[[slice | IntArray], FloatArray]],
+        variances: FloatArray,
         traces: FloatArray,
     ) -> Iterator[Part]:
         """Yield the parts from what is known of each.
@@ -69,7 +73,9 @@ class ByRows(Decomposition):
         values : ndarray of shape (n_parts, n_components)
             Mean squares of the scores, over the rows of each part.
         moments : sequence of callable
-            As in `Part`; those of variables that are not relevant are found here.
+            As in `Part`.
+        variances : ndarray of shape (n_parts, n_features)
+            As in `Part`.
         traces : ndarray of shape (n_parts, 2)
             Of the second moments of the relevant variables, in their units, and of their square.
         """
@@ -78,11 +84,6 @@ class ByRows(Decomposition):
         self.left_scores = np.zeros_like(scores[0])
         for kept, own in zip(rows[1:], scores[1:], strict=True):
             self.left_scores[~kept] = own[~kept]
-        variances = mean_squares(self.standard, rows, fold)
-        if not self.targets.relevant.all():  # what must be in, and is not relevant, predicts but is not to be predicted
-            weighted = [t * (kept / kept.sum())[:, None] for kept, t in zip(rows, scores, strict=True)]
-            products = self.standard.transposed_product(np.hstack(weighted)).reshape(len(rows), -1, len(variances[0]))
-            moments = [partial(_some, own) for own in products]
         for i, kept in enumerate(rows):
             yield Part(
                 n_rows=int(kept.sum()),
@@ -127,19 +128,26 @@ class FromOuterGram(ByRows):
         axes /= roots[:, :, None]
         # Axes are eigenvectors: their moments with the variables are their multiples, and take no memory.
         wide, squares = [self.targets.axes(own) for own in axes], _inverse(self.targets.units) ** 2
+        scores = [own / root for own, root in zip(scores, roots, strict=True)]
         values /= heights[:, None]
+        moments = [partial(_scaled, *one, squares) for one in zip(wide, values, strict=True)]
+        if not self.targets.relevant.all():  # what must be in, and is not relevant, predicts but is not to be predicted
+            weighted = [t * (kept / height)[:, None] for kept, height, t in zip(rows, heights, scores, strict=True)]
+            products = self.standard.transposed_product(np.hstack(weighted)).reshape(len(rows), d, -1)
+            moments = [partial(_some, own) for own in products]
         return self._parts(
             fold,
             axes=wide,
-            scores=[own / root for own, root in zip(scores, roots, strict=True)],
+            scores=scores,
             values=values,
-            moments=[partial(_scaled, *one, squares) for one in zip(wide, values, strict=True)],
+            moments=moments,
+            variances=mean_squares(self.standard, rows, fold),
             traces=traces / np.column_stack([heights, heights**2]),
         )
 
 
 class Iterated(ByRows):
-    """By subspace iteration from the axes of all rows."""
+    """By products that begin with the axes of all rows."""
 
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
@@ -149,34 +157,47 @@ class Iterated(ByRows):
 
     @cached_property
     def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
-        """Scores and squares of all rows, in one pass over the data."""
+        """Scores and squares of all rows, in one pass over the data, if they are needed before `parts`."""
         both = scores_and_squares(self.matrix, self.start)
         return both[:, :-1], both[:, -1]
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
-        """Yield the parts, after the same rounds of iteration for all."""
-        matrix, rows, d, p = self.matrix, self._rows(fold), self.n_components, self.matrix.n_features
+        """Yield the parts, after the same passes over the data for all; without folds, one."""
+        rows, d, p = self._rows(fold), self.n_components, self.matrix.n_features
         weights = rows.T / rows.sum(axis=1)
-        following = np.repeat(self.start[None], len(rows), axis=0)
-        for _ in range(N_ROUNDS + 1):
-            axes = following
-            scores, moments = weighted_moments(matrix, axes, weights)
-            following = np.array([np.linalg.qr(own.T)[0].T for own in moments])
-        traces = np.zeros((len(rows), 2))
-        traces[:, 0] = self.row_squares @ weights
-        turns, values = np.zeros((len(rows), d, d)), np.zeros((len(rows), d))
+        relevant, units = self.targets.relevant, np.where(self.targets.relevant, self.targets.units, 0.0)
+        first = first_moments(self.standard, self.targets.axes(self.start), weights, units)
+        self.__dict__.setdefault("scores_and_squares", (first.scores, first.row_squares))
+        bases, moments, scores = [self.start] * len(rows), list(first.moments), [first.scores] * len(rows)
+        for _ in range(N_BLOCKS if fold is not None else 0):
+            width = min(d, p - len(bases[-1]))
+            images = [(own[-d:] * units)[:, relevant] for own in moments[1:]]
+            blocks = [next_block(own, basis, width) for own, basis in zip(images, bases[1:], strict=True)]
+            wide = np.array([self.targets.axes(own) for own in blocks])
+            more_scores, more_moments = weighted_moments(self.standard, wide, weights[:, 1:])
+            for i, block in enumerate(blocks, 1):
+                bases[i] = np.vstack([bases[i], block])
+                moments[i] = np.vstack([moments[i], more_moments[i - 1]])
+                scores[i] = np.hstack([scores[i], more_scores[:, i - 1]])
+        traces, values = np.zeros((len(rows), 2)), np.zeros((len(rows), d))
+        traces[:, 0] = first.row_squares @ weights
         for i, height in enumerate(rows.sum(axis=1)):
-            # Iterated axes span the right space: within it, the principal ones.
-            own = axes[i] @ moments[i].T
-            within, turn = np.linalg.eigh((own + own.T) / 2)
-            turns[i], values[i] = turn[:, ::-1].T, within[::-1]
-            rest = max(traces[i, 0] - within.sum(), 0.0)
+            own = bases[i] @ (moments[i] * units)[:, relevant].T
+            within, vectors = np.linalg.eigh((own + own.T) / 2)
+            values[i], turn = within[::-1][:d], vectors[:, ::-1][:, :d].T
+            bases[i], moments[i], scores[i] = turn @ bases[i], turn @ moments[i], scores[i] @ turn.T
+            rest = max(traces[i, 0] - values[i].sum(), 0.0)
             # What noise adds to the trace of the square: its mean eigenvalue squared, and the Marchenko-Pastur spread.
-            traces[i, 1] = float(within @ within) + rest**2 * (1 / p + 1 / height)
-        turned = [scores[:, i] @ turn.T for i, turn in enumerate(turns)]
-        units = _inverse(self.targets.units[self.targets.relevant])
-        own_moments = [partial(_some, own * units) for own in turns @ moments]
-        return self._parts(fold, [self.targets.axes(own) for own in turns @ axes], turned, values, own_moments, traces)
+            traces[i, 1] = float(values[i] @ values[i]) + rest**2 * (1 / p + 1 / height)
+        return self._parts(
+            fold,
+            axes=[self.targets.axes(own) for own in bases],
+            scores=scores,
+            values=values,
+            moments=[partial(_some, own) for own in moments],
+            variances=first.variances,
+            traces=traces,
+        )
 
 
 def _some(values: FloatArray, some: slice | IntArray) -> FloatArray:
