@@ -192,6 +192,7 @@ def find_core(
     moments = task.decomposition.moments(task.everything, chosen[: choice.size], chosen[choice.size :], fold)
     units = None if standardise else np.sqrt(matrix.column_squares / matrix.n_samples)
     description = describe_moments(moments, units, also=remaining.add)
+    moments.remember_gram(task.everything)
     return CoreFit(
         order=task.places[remaining.order(choice.ties)],
         size=choice.size,

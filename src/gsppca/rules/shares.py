@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
+from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.folds import MANY_ROWS, column_values, fold_products, products_by_fold
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
@@ -127,6 +128,14 @@ class FoldMoments:
             squares=squares,
             score_squares=score_squares,
         )
+
+    def remember_gram(self, matrix: Matrix) -> None:
+        """Let the data know the products of the chosen columns with each other, from which their PCA comes."""
+        assert isinstance(matrix, ColumnView)
+        if matrix.known_rows.gram is None:
+            kept, order = np.zeros(matrix.n_features, dtype=bool), np.argsort(self.chosen)
+            kept[self.chosen] = True
+            matrix.columns(kept).remember_gram(self.own.sum(axis=0)[np.ix_(order, order)])
 
     @property
     def blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
