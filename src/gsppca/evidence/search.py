@@ -198,13 +198,13 @@ def _search(supports: Supports, further: bool) -> None:
     everything = supports.at(np.ones(supports.p, dtype=bool))
     # Many factors find what is weak beside much noise, the best number finds what many would fill with noise.
     for n_components in (supports.most, None):
-        _walk_from_best(supports, _eliminate(supports, everything, KEPT, n_components))
+        _walk(supports, _eliminate(supports, everything, KEPT, n_components))
     best = supports.best
     if further and not best.value > 0:
         return
     if NEAR * best.size < supports.p:
         near = supports.first(_bounded(supports.log_odds(best)), NEAR * best.size)
-        _walk_from_best(supports, _eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components))
+        _walk(supports, _eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components))
         _exchange(supports)
     _add(supports)
 
@@ -221,7 +221,7 @@ def _in_noise_units(supports: Supports) -> Supports:
             break
         other = supports.measured_in(units)
         other.n_updates = supports.n_updates
-        _walk(other, other.at(best.members))
+        _walk(other, [other.at(best.members)])
         if NEAR * other.best.size < other.p:
             _exchange(other)
         if not other.best.value > best.value + tolerance(best.value):
@@ -278,27 +278,27 @@ def _eliminate(supports: Supports, start: Support, share: float, n_components: i
     return visited
 
 
-def _walk_from_best(supports: Supports, visited: list[Support]) -> None:
-    """Walk from the best supports of an elimination, unless they are far behind the best of all."""
-    for start in sorted(visited, key=lambda one: (-one.value, one.size))[:N_WALKS]:
-        best = supports.best.value
-        if best - start.value <= max(HOPELESS * best, FEW_NATS):
-            _walk(supports, start)
+def _walk(supports: Supports, visited: list[Support]) -> None:
+    """Move from the best supports to what their factors make more likely in than out, again and again.
 
-
-def _walk(supports: Supports, start: Support) -> None:
-    """Move to the variables that the factors of the support make more likely in than out, again and again."""
-    support, rise = start, math.inf
+    A step of each walk at a time: what one finds can stop another, or keep it from being begun far behind the best.
+    """
+    starts = sorted(visited, key=lambda one: (-one.value, one.size))[:N_WALKS]
+    walks = [(start, math.inf) for start in starts]  # where each stands, and its last rise
     for _ in range(MAX_STEPS):
-        if supports.has_odds(support):
-            break
-        members = supports.log_odds(support) > 0
-        if np.count_nonzero(members) < 2:
-            break
-        last, support = support.value, supports.at(members)
-        before, rise = rise, support.value - last
-        if not rise > SMALL_RISE or _falls_behind(supports.best.value - support.value, rise, before):
-            break
+        standing, walks = walks, []
+        for support, before in standing:
+            best = supports.best.value
+            begun = before < math.inf or best - support.value <= max(HOPELESS * best, FEW_NATS)
+            if not begun or supports.has_odds(support):
+                continue
+            members = supports.log_odds(support) > 0
+            if np.count_nonzero(members) < 2:
+                continue
+            reached = supports.at(members)
+            rise = reached.value - support.value
+            if rise > SMALL_RISE and not _falls_behind(supports.best.value - reached.value, rise, before):
+                walks.append((reached, rise))
 
 
 def _falls_behind(behind: float, rise: float, before: float) -> bool:
