@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.data.folds import column_values
+from gsppca.data.chosen_columns import column_values
 from gsppca.rules.deal import FEWEST_SAMPLES
 
 if TYPE_CHECKING:

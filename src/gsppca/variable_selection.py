@@ -25,7 +25,7 @@ from gsppca.results import EvidencePath, RelaxedFit
 from gsppca.rules.core import CoreFit, SharePath
 from gsppca.rules.core_rule import core_of
 from gsppca.rules.relevant import cut
-from gsppca.rules.shares import represents
+from gsppca.rules.representatives import represents
 from gsppca.validation import check_data
 
 if TYPE_CHECKING:

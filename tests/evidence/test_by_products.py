@@ -10,7 +10,8 @@ from scipy import sparse
 
 from gsppca import GSPPCA
 from gsppca.data import Matrix, as_blocks, as_matrix
-from gsppca.data.folds import column_products, rank_sums
+from gsppca.data.chosen_columns import column_products
+from gsppca.data.folds import rank_sums
 from gsppca.evidence import by_products, decompose
 from gsppca.evidence.decompose import Decomposer
 from gsppca.evidence.search import find_support

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gsppca.data import as_matrix
+from gsppca.data.chosen_columns import column_values
 from gsppca.data.folds import (
-    column_values,
     fold_grams,
     fold_products,
     fold_squares,
@@ -18,7 +18,8 @@ from gsppca.data.folds import (
     weighted_moments,
 )
 from gsppca.rules import shares
-from gsppca.rules.shares import FoldMoments, describe_core, describe_moments, represents
+from gsppca.rules.representatives import represents
+from gsppca.rules.shares import FoldMoments, describe_core, describe_moments
 from gsppca.rules.shrinkage import ledoit_wolf
 from tests.needs import optional
 

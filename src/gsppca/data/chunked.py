@@ -48,18 +48,18 @@ class ChunkedMatrix(ColumnView):
         return self._sum(_gram)
 
     def product(self, axes: FloatArray) -> FloatArray:
-        return self._sum(_product, axes, combine=_below)
+        return self._sum(_product, axes, combine=below)
 
     def transposed_product(self, scores: FloatArray) -> FloatArray:
         return self._sum(_transposed_product, scores)
 
     def row_squares(self) -> FloatArray:
-        return self._sum(_row_squares, combine=_below)
+        return self._sum(_row_squares, combine=below)
 
     def outer_gram(self) -> FloatArray:
         groups = self._groups()
         if len(groups) == 1:
-            rows = self._sum(_rows, combine=_below)
+            rows = self._sum(_rows, combine=below)
             return rows @ rows.T
         # The rows of some blocks after the others are the axes of a product with all.
         parts = (np.concatenate([self._rows(number) for number in group]) for group in groups)
@@ -162,7 +162,8 @@ def _reduce_radii(part: ArrayMatrix, _: slice, *arguments: Any) -> FloatArray:
     return part.reduce_radii(*arguments)
 
 
-def _below(one: FloatArray, other: FloatArray) -> FloatArray:
+def below(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Put the results of some rows below those of the rows before."""
     return np.concatenate([one, other])
 
 

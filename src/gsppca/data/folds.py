@@ -11,9 +11,8 @@ import numpy as np
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, ColumnView
 from gsppca.data.base import Matrix
-from gsppca.data.chunked import ChunkedMatrix
+from gsppca.data.chunked import ChunkedMatrix, below
 from gsppca.data.dense import DenseMatrix
-from gsppca.data.sparse import SparseMatrix
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
 LEAST_HEIGHT = 64  # rows of a fold that are multiplied at a time
@@ -145,7 +144,7 @@ def products_by_fold(
     if isinstance(matrix, ArrayMatrix):
         members = [fold == number for number in range(n_folds)]
         products = np.array([matrix.rows(own).transposed_product(columns[own]) for own in members])
-        with_others = matrix.transposed_product(others)
+        with_others = matrix.transposed_product(others) if others.shape[1] else np.empty((0, matrix.n_features))
     else:  # in one pass: the columns once for each fold, and zero outside of it
         member = fold[:, None] == np.arange(n_folds)
         masked = (columns[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
@@ -163,25 +162,6 @@ def _products_with_block(
 
 def _with_squares(columns: FloatArray, squared: FloatArray, weights: FloatArray) -> FloatArray:
     return np.column_stack([columns, np.einsum("ij,ij,j->i", squared, squared, weights)])
-
-
-def column_products(matrix: Matrix, chosen: IntArray) -> FloatArray:
-    """Return products of some columns of Z with all columns, shape (n_chosen, n_features), in one pass."""
-    if isinstance(matrix, ChunkedMatrix):
-        return matrix._sum(_block_column_products, chosen)
-    assert isinstance(matrix, ArrayMatrix)
-    return _block_column_products(matrix, slice(0, matrix.n_samples), chosen)
-
-
-def _block_column_products(part: ArrayMatrix, _: slice, chosen: IntArray) -> FloatArray:
-    if isinstance(part, SparseMatrix):
-        return part.column_products(chosen)
-    height = max(BLOCK_BYTES // (8 * part.n_features), len(chosen) // 2, 1)
-    total = np.zeros((len(chosen), part.n_features))
-    for start in range(0, part.n_samples, height):
-        block = part._centred(slice(start, min(start + height, part.n_samples)))
-        total += block[:, chosen].T @ block
-    return total
 
 
 def rank_sums(matrix: Matrix, count: int) -> FloatArray:
@@ -209,7 +189,7 @@ def _block_rank_sums(part: ArrayMatrix, rows: slice, places: FloatArray, count: 
 def scores_and_squares(matrix: Matrix, axes: FloatArray) -> FloatArray:
     """Return ``Z axes'`` and, as the last column, the sums of squares of the rows, shape (n_samples, n_axes + 1)."""
     if isinstance(matrix, ChunkedMatrix):
-        return matrix._sum(_block_scores_and_squares, axes, combine=_below)
+        return matrix._sum(_block_scores_and_squares, axes, combine=below)
     assert isinstance(matrix, ArrayMatrix)
     return _block_scores_and_squares(matrix, slice(None), axes)
 
@@ -252,7 +232,7 @@ def _block_weighted_moments(
 def _scores_below(
     one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    return _below(one[0], other[0]), one[1] + other[1]
+    return below(one[0], other[0]), one[1] + other[1]
 
 
 class FirstMoments(NamedTuple):
@@ -304,34 +284,12 @@ def _block_first_moments(
 
 
 def _rows_below(one: tuple[FloatArray, ...], other: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
-    return _below(one[0], other[0]), _below(one[1], other[1]), one[2] + other[2], one[3] + other[3]
+    return below(one[0], other[0]), below(one[1], other[1]), one[2] + other[2], one[3] + other[3]
 
 
 def sums_and_squares(matrix: Matrix) -> FloatArray:
     """Return the sums of the rows of Z and their sums of squares, shape (n_samples, 2)."""
     return scores_and_squares(matrix, np.ones((1, matrix.n_features)))
-
-
-def column_values(matrix: Matrix, chosen: IntArray) -> FloatArray:
-    """Return some columns of Z, shape (n_samples, n_chosen), in the order given; for few columns only."""
-    kept = np.zeros(matrix.n_features, dtype=bool)
-    kept[chosen] = True
-    part = matrix.columns(kept)
-    if isinstance(part, ChunkedMatrix):
-        values = part._sum(_block_values, combine=_below)
-    else:
-        assert isinstance(part, ArrayMatrix)
-        values = _block_values(part, slice(None))
-    in_order = bool((chosen[1:] > chosen[:-1]).all())
-    return values if in_order else values[:, np.searchsorted(np.flatnonzero(kept), chosen)]
-
-
-def _block_values(part: ArrayMatrix, _: slice) -> FloatArray:
-    return part._centred(slice(None)).copy()
-
-
-def _below(one: FloatArray, other: FloatArray) -> FloatArray:
-    return np.concatenate([one, other])
 
 
 def fold_squares(matrix: Matrix, fold: IntArray) -> FloatArray:

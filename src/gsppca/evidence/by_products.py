@@ -23,7 +23,8 @@ from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
-from gsppca.data.folds import column_products, rank_sums
+from gsppca.data.chosen_columns import column_products
+from gsppca.data.folds import rank_sums
 from gsppca.linalg.krylov import block_width
 from gsppca.linalg.nested import SupportSpectrum
 

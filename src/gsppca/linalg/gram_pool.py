@@ -6,7 +6,7 @@ import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.data.base import Matrix
-from gsppca.data.folds import column_values
+from gsppca.data.chosen_columns import column_values
 
 
 class GramPool:

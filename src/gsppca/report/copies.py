@@ -9,7 +9,7 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data import Matrix
-from gsppca.data.folds import column_values
+from gsppca.data.chosen_columns import column_values
 from gsppca.overview import Overview
 from gsppca.summary import count
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
+from gsppca.data.chosen_columns import column_values
 from gsppca.data.folds import (
     MANY_ROWS,
-    column_values,
     first_moments,
     fold_products,
     fold_squares,
