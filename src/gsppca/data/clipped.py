@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.blocks import Blocks, Combine, Task, ready
 
-BLOCK_BYTES = 2**22  # of rows treated at a time
+BLOCK_BYTES = 2**22  # of rows, or of contiguous columns, treated at a time
 ENTRY_BLOCK = 2**16  # entries of sparse data treated at a time
 
 Elementwise = Callable[..., Iterable[FloatArray]]
@@ -128,18 +128,20 @@ class _Sums:
             block = block[:, self.columns]
         if issparse(block):
             return self._of_sparse(block)
-        height = max(1, BLOCK_BYTES // (8 * block.shape[1]))
-        total: FloatArray = np.zeros(())
-        row_sums = np.empty((len(self.by_row), block.shape[0]))
-        for start in range(0, block.shape[0], height):
-            rows = slice(start, min(start + height, block.shape[0]))
-            sums = []
-            for number, one in enumerate(self.function(block[rows].astype(np.float64), *self.parameters)):
+        (height, width), by_column = block.shape, block.flags.f_contiguous and not block.flags.c_contiguous
+        size = max(1, BLOCK_BYTES // (8 * (height if by_column else width)))
+        totals: list[FloatArray] = []
+        row_sums = np.zeros((len(self.by_row), height))
+        for start in range(0, width if by_column else height, size):
+            some = slice(start, start + size)
+            rows, columns = (slice(None), some) if by_column else (some, slice(None))
+            values, sums = block[rows, columns].astype(np.float64), []
+            for number, one in enumerate(self.function(values, *(numbers[columns] for numbers in self.parameters))):
                 sums.append(one.sum(axis=0))
                 if number in self.by_row:
-                    row_sums[self.by_row.index(number), rows] = one.sum(axis=1)
-            total = total + np.array(sums)
-        return total, row_sums
+                    row_sums[self.by_row.index(number), rows] += one.sum(axis=1)
+            totals = [*totals, np.array(sums)] if by_column or not totals else [totals[0] + sums]
+        return np.concatenate(totals, axis=1), row_sums
 
     def _of_sparse(self, block: Any) -> tuple[FloatArray, FloatArray]:
         """Stored entries one by one, some of them at a time; all zeros of a column at once."""
