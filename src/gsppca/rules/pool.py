@@ -20,6 +20,8 @@ from gsppca.rules.forward import Forward, gains_of
 from gsppca.rules.pool_products import PoolProducts
 from gsppca.rules.ties import EQUAL, places_of_largest
 
+TOGETHER = 4  # choices between lists by agreement: so that several selections share a pool
+
 
 class Pool:
     """Some variables, from which several selections choose.
@@ -129,9 +131,10 @@ class Pool:
 
     @property
     def wanting(self) -> BoolArray:
-        """Which selections have to list others: they are spent, or begin to choose by agreement."""
-        by_agreement = [forward.by_agreement and not forward.listed_by_agreement for forward in self.forwards]
-        return self.spent | (np.array(by_agreement) & (not self.complete))
+        """Which selections have to list others: they are spent, or have begun to choose by agreement."""
+        if self.complete or self.n_chosen % TOGETHER:
+            return self.spent
+        return self.spent | [forward.by_agreement and not forward.listed_by_agreement for forward in self.forwards]
 
     def advance(self, count: int) -> None:
         """Choose some variables in each of the selections; fewer if others have to be listed before."""
