@@ -57,7 +57,7 @@ def test_rounding_does_not_order():
     assert tolerant_ranks(values).tolist() == [0, 2, 0, 1]
     keys = np.array([values, [0.0, 0.0, 1.0, 0.0]])
     assert largest_first(keys).tolist() == [1, 3, 2, 0]
-    assert places_of_largest(keys[:1], keys[1:]).tolist() == [1]
+    assert places_of_largest(keys[:1], keys[1:, None]).tolist() == [1]
     # Several orders at once; what is -inf cannot be chosen.
     both = np.array([values, [1.0, -np.inf, 1.0 - 1e-14, -np.inf]])
-    assert places_of_largest(both, keys[1:]).tolist() == [1, 2]
+    assert places_of_largest(both, np.array([[keys[1], keys[1]]])).tolist() == [1, 2]

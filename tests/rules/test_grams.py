@@ -100,7 +100,11 @@ def test_products_of_a_pool_are_sums_over_rows():
             expected = [Z[own][:, k] @ Z[own] for own, k in zip(inside, places[which], strict=True)]
             np.testing.assert_allclose(way.of_one(which, places[which]), expected)
         for number, own in enumerate(folds):
-            np.testing.assert_allclose(way.of_some(number + 1, some), Z[~own][:, some].T @ Z[~own])
+            others = np.array([4, 4, 11])
+            expected = Z[~own][:, some].T @ Z[~own][:, others]
+            np.testing.assert_allclose(way.of_some(number + 1, some, others), expected)
+            part = way.among(np.array([2, 4, 7, 11]))
+            np.testing.assert_allclose(part.of_some(number + 1, np.array([2, 0]), np.array([1, 1, 3])), expected)
             gram, with_scores = way.left_out(number, some)
             np.testing.assert_allclose(gram, Z[own][:, some].T @ Z[own][:, some])
             np.testing.assert_allclose(with_scores, Z[own][:, some].T @ scores[own])

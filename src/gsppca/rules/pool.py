@@ -20,6 +20,8 @@ from gsppca.rules.forward import Forward, gains_of
 from gsppca.rules.pool_products import PoolProducts
 from gsppca.rules.ties import EQUAL, places_of_largest
 
+# What a pool has beside arrays with a row for each selection.
+SHARED = ("forwards", "numbers", "products", "complete", "n_first", "ties")
 TOGETHER = 4  # choices between lists by agreement: so that several selections share a pool
 
 
@@ -44,6 +46,12 @@ class Pool:
         Places of the variables that enter first.
     most : int
         How many variables are chosen at most.
+
+    Attributes
+    ----------
+    variables, places : ndarray of shape (n_selections, n_listed)
+        Places of the variables that each selection lists, among all features and in the products. Shorter lists are
+        filled up, and what fills them cannot be chosen.
     """
 
     def __init__(
@@ -57,23 +65,26 @@ class Pool:
         first: IntArray,
         most: int,
     ):
-        self.forwards, self.numbers, self.variables, self.products = forwards, numbers, variables, products
-        self.complete = len(variables) == ties.shape[1]
-        self.ties, self.n_first, self.is_first = ties[:, variables], len(first), np.isin(variables, first)
-        n, width, parts = len(forwards), len(variables), [forward.part for forward in forwards]
+        self.forwards, self.numbers, self.products = forwards, numbers, products
+        self.complete, self.n_first = len(variables) == ties.shape[1], len(first)
+        n, parts = len(forwards), [forward.part for forward in forwards]
+        places = [np.flatnonzero(one) for one in lists[:, variables]]
+        self.n_listed, width = [len(one) for one in places], max(len(one) for one in places)
+        self.places = np.array([np.append(one, np.repeat(one[:1], width - len(one))) for one in places])
+        self.variables = variables[self.places]
+        self.ties, self.is_first = ties[:, self.variables], np.isin(self.variables, first)
         self.n_rows = np.array([[part.n_rows] for part in parts])
         self.shrinkage = np.array([[forward.shrinkage] for forward in forwards])
-        deviations = np.sqrt([part.variances[variables] for part in parts])
+        deviations = np.sqrt([part.variances[own] for part, own in zip(parts, self.variables, strict=True)])
         self.scales = 1 / np.where(deviations > 0, deviations, np.inf)
-        self.units = parts[0].units[variables]
-        sums = [forward.agreement.shared_and_own(variables) for forward in forwards]
+        self.units, self.relevance = parts[0].units[self.variables], forwards[0].relevance[self.variables]
+        each = list(zip(forwards, self.variables, strict=True))
+        sums = [forward.agreement.shared_and_own(own) for forward, own in each]
         self.shared, self.own = np.array([one for one, _ in sums]), np.array([other for _, other in sums])
-        self.weights = np.array([part.axes[:, variables] for part in parts]) if forwards[0].sparse else None
-        self.relevance = forwards[0].relevance[variables]
-        self.cross = np.array([forward.cross(variables) for forward in forwards])
-        self.variance = np.array([forward.variance(variables) for forward in forwards])
+        self.weights = np.array([forward.part.axes[:, own] for forward, own in each]) if forwards[0].sparse else None
+        self.cross = np.array([forward.cross(own) for forward, own in each])
+        self.variance = np.array([forward.variance(own) for forward, own in each])
         self.links = np.zeros((n, width))  # sums of squared second moments with those chosen
-        self.listed = lists[:, variables]
         self.closed = np.empty((n, width))  # -inf for what cannot be chosen
         self.factor = np.empty((n, most, width))  # rows of the Cholesky factor, one for each choice
         for i in range(n):
@@ -85,20 +96,13 @@ class Pool:
         """Some of the selections, and the variables that they list: what each would choose from here is the same."""
         pool, start = copy(self), self.numbers.start
         pool.forwards, pool.numbers = self.forwards[some], slice(start + some.start, start + some.stop)
-        kept = np.flatnonzero(self.listed[some].any(axis=0))
-        pool.products = self.products.among(kept)
-        columns = kept if len(kept) < len(self.variables) else slice(None)
-        for name in ("variables", "is_first", "units", "relevance", "ties"):
-            setattr(pool, name, getattr(self, name)[..., columns])
-        for name in ("n_rows", "shrinkage"):
-            setattr(pool, name, getattr(self, name)[some])
-        for name in ("scales", "shared", "own", "weights", "cross", "variance", "links", "listed", "closed"):
-            values = getattr(self, name)
-            setattr(pool, name, None if values is None else values[some][..., columns])
-        pool.factor = self.factor[some]
-        if len(kept) < len(self.variables):
-            pool.factor = np.empty((*pool.factor.shape[:2], len(kept)))
-            pool.factor[:, : self.n_chosen] = self.factor[some, : self.n_chosen][..., kept]
+        for name, values in vars(self).items():
+            if name not in SHARED and values is not None:
+                setattr(pool, name, values[some])
+        pool.ties = self.ties[:, some]
+        if not self.complete:
+            kept = np.unique(pool.places)
+            pool.places, pool.products = np.searchsorted(kept, pool.places), self.products.among(kept)
         return pool
 
     @property
@@ -107,13 +111,18 @@ class Pool:
         return len(self.forwards[0].order)
 
     def _open(self, i: int) -> None:
-        self.closed[i] = np.where(self.listed[i] & self.forwards[i].allowed[self.variables], 0.0, -np.inf)
+        self.closed[i] = np.where(self.forwards[i].allowed[self.variables[i]], 0.0, -np.inf)
+        self.closed[i, self.n_listed[i] :] = -np.inf
+
+    def _chosen(self, i: int) -> IntArray:
+        """Where the variables that a selection has chosen stand among those it lists."""
+        return np.searchsorted(self.variables[i, : self.n_listed[i]], self.forwards[i].order)
 
     def _repeat(self, i: int) -> None:
         """Take into account what a selection has chosen before."""
-        order = np.searchsorted(self.variables, self.forwards[i].order)
-        moments = self.products.of_some(self.numbers.start + i, order) / self.n_rows[i]
-        self.links[i] = np.square(moments * self.units * self.units[order][:, None]).sum(axis=0)
+        order = self._chosen(i)
+        moments = self.products.of_some(self.numbers.start + i, self.places[i, order], self.places[i]) / self.n_rows[i]
+        self.links[i] = np.square(moments * self.units[i] * self.units[i, order][:, None]).sum(axis=0)
         copies = (np.abs(moments * self.scales[i]) >= (1 - EQUAL / 2) / self.scales[i, order][:, None]).any(axis=0)
         self._close(i, copies)
         moments *= 1 - self.shrinkage[i]
@@ -150,15 +159,17 @@ class Pool:
         roots = np.sqrt(self.variance[every, places])[:, None]
         chosen = self.cross[every, :, places] / roots
         added = np.array([values[every, places] for values in (self.shared, self.own, self.links)]).T.tolist()
-        steps = zip(self.forwards, places.tolist(), best.tolist(), chosen, added, strict=True)
+        variables = self.variables[every, places].tolist()
+        steps = zip(self.forwards, variables, best.tolist(), chosen, added, strict=True)
         for forward, k, value, slopes, own in steps:
             if forward.by_agreement and done >= self.n_first and value <= forward.agreement.value:
                 forward.settled = True  # it cannot be raised any more
-            forward.accept(int(self.variables[k]), slopes, *own)
-        moments = self.products.of_one(self.numbers, places) / self.n_rows
+            forward.accept(k, slopes, *own)
+        moments = self.products.of_one(self.numbers, self.places[every, places])
+        moments = (moments if self.complete else np.take_along_axis(moments, self.places, axis=1)) / self.n_rows
         self._postpone(places, moments)
         self.closed[every, places] = -np.inf
-        self.links += np.square(moments * (self.units * self.units[places][:, None]))
+        self.links += np.square(moments * (self.units * self.units[every, places][:, None]))
         row = np.multiply(moments, 1 - self.shrinkage, out=moments)
         row[every, places] += self.shrinkage[:, 0]
         row -= (factor[every, :done, places][:, None] @ factor[:, :done])[:, 0]
@@ -172,7 +183,7 @@ class Pool:
         """Place of the best variable for each of the selections, and what it is the best by."""
         values = gains_of(self.cross, self.variance, self.weights)
         if self.n_chosen < self.n_first:
-            values[:, ~self.is_first] = -np.inf
+            values[~self.is_first] = -np.inf
         else:
             self._decide_by(values)
         values += self.closed
@@ -189,7 +200,7 @@ class Pool:
             if forward.sparse and not forward.exhausted:
                 forward.exhausted = forward.is_chance(float((values[i] + self.closed[i]).max()))
             if forward.exhausted:
-                values[i] = self.relevance
+                values[i] = self.relevance[i]
             elif forward.by_agreement:
                 values[i] = forward.agreement.after(self.shared[i], self.own[i], self.links[i])
 
@@ -204,14 +215,14 @@ class Pool:
     def _close(self, i: int, copies: BoolArray) -> None:
         """Let copies wait, unless they are to be included."""
         if not self.forwards[i].copies_count:
-            waiting = copies & (self.closed[i] == 0) & ~self.is_first
-            self.forwards[i].postpone(self.variables[waiting])
+            waiting = copies & (self.closed[i] == 0) & ~self.is_first[i]
+            self.forwards[i].postpone(self.variables[i, waiting])
             self.closed[i, waiting] = -np.inf
 
     def choices(self, i: int) -> tuple[IntArray, FloatArray]:
-        """Places of what a selection has chosen, and the Cholesky factor of its shrunken covariance."""
-        order = np.searchsorted(self.variables, self.forwards[i].order)
-        return order, np.tril(self.factor[i, : len(order)][:, order].T)
+        """Where what a selection has chosen stands in the products, and the Cholesky factor of its covariance."""
+        order = self._chosen(i)
+        return self.places[i, order], np.tril(self.factor[i, : len(order)][:, order].T)
 
     def errors(self) -> FloatArray:
         """Sums of squares, over the folds, of what the selections without them do not predict of each score.
@@ -233,7 +244,7 @@ class Pool:
         order, lower = self.choices(i)
         gram, with_scores = self.products.left_out(fold, order)
         between = _solved(lower, _solved(lower, gram).T)
-        slopes = _solved(lower, self.forwards[i].cross(self.variables[order]).T)
+        slopes = _solved(lower, self.forwards[i].cross(np.array(self.forwards[i].order)).T)
         # What a residual finds left: less the predictions by those before it.
         found = _solved(lower, with_scores) - np.tril(between, -1) @ slopes
         steps = slopes * (slopes * between.diagonal()[:, None] - 2 * found)

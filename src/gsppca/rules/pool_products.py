@@ -30,8 +30,8 @@ class PoolProducts(ABC):
         """Sums of products of one column with all, over the rows of each of some selections, (n_selections, n_pool)."""
 
     @abstractmethod
-    def of_some(self, selection: int, places: IntArray) -> FloatArray:
-        """Sums of products of some columns with all, over the rows of a selection, shape (n_some, n_pool)."""
+    def of_some(self, selection: int, places: IntArray, others: IntArray) -> FloatArray:
+        """Sums of products of some columns with others, over the rows of a selection, shape (n_some, n_others)."""
 
     @abstractmethod
     def among(self, places: IntArray) -> PoolProducts:
@@ -65,9 +65,9 @@ class RowProducts(PoolProducts):
         """One product for all of them."""
         return (self.columns.T[places] * self.inside[which]) @ self.columns
 
-    def of_some(self, selection: int, places: IntArray) -> FloatArray:
+    def of_some(self, selection: int, places: IntArray, others: IntArray) -> FloatArray:
         """Values outside of the selection are zero."""
-        return (self.columns.T[places] * self.inside[selection]) @ self.columns
+        return (self.columns.T[places] * self.inside[selection]) @ self.columns[:, others]
 
     def among(self, places: IntArray) -> RowProducts:
         """Fewer columns."""
@@ -106,9 +106,10 @@ class GramProducts(PoolProducts):
             sums[left_out - which.start] -= self.grams[left_out - 1, places[left_out - which.start]]
         return sums
 
-    def of_some(self, selection: int, places: IntArray) -> FloatArray:
-        """Rows of the matrices."""
-        return self.total[places] - self.grams[selection - 1, places] if selection else self.total[places]
+    def of_some(self, selection: int, places: IntArray, others: IntArray) -> FloatArray:
+        """Corners of the matrices."""
+        both = np.ix_(places, others)
+        return self.total[both] - self.grams[selection - 1][both] if selection else self.total[both]
 
     def among(self, places: IntArray) -> GramProducts:
         """Smaller matrices."""

@@ -58,8 +58,8 @@ def places_of_largest(values: FloatArray, ties: FloatArray) -> IntArray:
     ----------
     values : ndarray of shape (n_orders, n_variables)
         The first key of each order.
-    ties : ndarray of shape (n_keys, n_variables)
-        The others, which are those of all orders.
+    ties : ndarray of shape (n_keys, n_orders, n_variables)
+        The others.
     """
     places: IntArray = values.argmax(axis=1)
     largest = values[np.arange(len(values)), places]
@@ -68,7 +68,7 @@ def places_of_largest(values: FloatArray, ties: FloatArray) -> IntArray:
         return places
     for order in np.flatnonzero(np.count_nonzero(equal, axis=1) > 1).tolist():
         first = np.flatnonzero(equal[order])
-        for key in ties:
+        for key in ties[:, order]:
             first = first[key[first] >= key[first].max() - EQUAL * abs(key[first].max())]
         places[order] = first[0]
     return places
