@@ -23,7 +23,7 @@ from gsppca.data.folds import MANY_ROWS, fold_products, products_by_fold
 from gsppca.rules.representatives import representing
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
 
-BLOCK = 256  # features whose predictions are judged at a time
+BLOCK = 384  # features whose predictions are judged at a time
 NONE: IntArray = np.empty(0, dtype=np.intp)
 
 
