@@ -22,7 +22,6 @@ from gsppca.rules.ties import EQUAL, places_of_largest
 
 # What a pool has beside arrays with a row for each selection.
 SHARED = ("forwards", "numbers", "products", "complete", "n_first", "ties")
-TOGETHER = 4  # choices between lists by agreement: so that several selections share a pool
 
 
 class Pool:
@@ -141,9 +140,8 @@ class Pool:
     @property
     def wanting(self) -> BoolArray:
         """Which selections have to list others: they are spent, or have begun to choose by agreement."""
-        if self.complete or self.n_chosen % TOGETHER:
-            return self.spent
-        return self.spent | [forward.by_agreement and not forward.listed_by_agreement for forward in self.forwards]
+        begun = [forward.by_agreement and not forward.listed_by_agreement for forward in self.forwards]
+        return self.spent | (np.array(begun) & (not self.complete))
 
     def advance(self, count: int) -> None:
         """Choose some variables in each of the selections; fewer if others have to be listed before."""
