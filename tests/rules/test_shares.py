@@ -19,7 +19,7 @@ from gsppca.data.folds import (
 )
 from gsppca.rules import shares
 from gsppca.rules.representatives import represents
-from gsppca.rules.shares import FoldMoments, describe_core, describe_moments
+from gsppca.rules.shares import FoldMoments, describe_moments
 from gsppca.rules.shrinkage import ledoit_wolf
 from tests.needs import optional
 
@@ -38,6 +38,13 @@ def data():
 def standard(X):
     Z = X - X.mean(axis=0)
     return Z / np.sqrt(np.mean(Z**2, axis=0))
+
+
+def describe_core(matrix, chosen, scores, fold, *, standardise=True):
+    """As `find_core` does it."""
+    deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
+    moments = FoldMoments.of(matrix.scaled(1 / deviations), chosen, scores, fold)
+    return describe_moments(moments, None if standardise else deviations)
 
 
 def all_scores(Z, d):

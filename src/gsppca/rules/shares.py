@@ -155,34 +155,6 @@ class FoldMoments:
         return ledoit_wolf(own.trace(), float(np.vdot(own, own)), self.fourths[others].sum(), n, len(own))
 
 
-def describe_core(
-    matrix: Matrix,
-    chosen: IntArray,
-    scores: FloatArray,
-    fold: IntArray,
-    *,
-    standardise: bool = True,
-) -> CoreDescription:
-    """Describe what chosen variables say of all variables.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        The centred data, all variables.
-    chosen : ndarray of int
-        Indices of the chosen variables, at least one.
-    scores : ndarray of shape (n_samples, n_components)
-        Components of all relevant variables, in the units that `standardise` says.
-    fold : ndarray of shape (n_samples,)
-        The fold of every row, as `find_core` deals them.
-    standardise : bool, default=True
-        Whether variance and components are those of the standardised variables, or in the units of `matrix`.
-    """
-    deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
-    standard = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
-    return describe_moments(FoldMoments.of(standard, chosen, scores, fold), None if standardise else deviations)
-
-
 def describe_moments(
     moments: FoldMoments,
     units: FloatArray | None = None,
