@@ -28,6 +28,7 @@ from gsppca import (
 )
 from gsppca.datasets import make_model_selection, make_noise_range
 from gsppca.metrics import f_score
+from gsppca.rules import core_rule
 from gsppca.rules.core import find_core
 
 
@@ -364,3 +365,19 @@ def test_columns_of_a_single_event_have_no_structure(shape):
         with pytest.warns(NoStructureWarning):
             model = GSPPCASelector().fit(X)
         assert not model.supported_
+
+
+def test_cores_of_all_shares_tell_equal_variables_apart_alike(monkeypatch):
+    """By the order of the search, also when that of the first core has taken its place: or they were not nested."""
+    given, find = [], core_rule.find_core
+
+    def noted(*arguments, **options):
+        given.append(options["relevance"])
+        return find(*arguments, **options)
+
+    monkeypatch.setattr(core_rule, "find_core", noted)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 40)) + rng.standard_normal((60, 40))
+    GSPPCA(3, n_features_to_select=Core(0.7)).fit(X)
+    first, second = given
+    np.testing.assert_array_equal(first, second)

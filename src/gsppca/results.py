@@ -237,6 +237,8 @@ class Found:
         Units in which the method compared the variables, if they are neither common nor standardised.
     core : CoreFit or None
         The core of the relevant variables, where the method finds it.
+    search_order : ndarray of shape (n_features,) or None
+        The order before a core was found, which tells equal variables apart when one is; None stands for `order`.
     wishes : Wishes
         Variables that had to be in, or out.
     relaxed : RelaxedFit or None
@@ -258,6 +260,7 @@ class Found:
     own_units: bool = False
     noise_units: NoiseUnits | None = None
     core: CoreFit | None = None
+    search_order: IntArray | None = None
     wishes: Wishes = field(default_factory=Wishes)
     relaxed: RelaxedFit | None = None
     cautions: tuple[Caution, ...] = ()

@@ -71,8 +71,9 @@ class Automatic(Parameters):
 
 def core_of(frame: Frame, found: Found, share: float = SHARE) -> CoreFit:
     """Find the core of what a method found relevant."""
-    score = np.empty(len(found.order))
-    score[found.order] = np.arange(len(found.order), 0, -1)
+    # The same for every share: the order would be another one, if equal variables were told apart by the core itself.
+    order, score = found.order if found.search_order is None else found.search_order, np.empty(len(found.order))
+    score[order] = np.arange(len(order), 0, -1)
     return find_core(
         frame.described,
         found.relevant,
