@@ -77,6 +77,7 @@ class Frame:
         """The columns that vary, with their tails cut off if they are heavy."""
         if not self.tails.heavy:
             return self._with_lengths(self.data)
+        self._with_lengths(self.data)
         mean, squares = self.tails.mean, self.tails.squares
         source = clip_tails(self._container, self.tails)
         everything = self._with_lengths(as_matrix(source, mean=mean, column_squares=squares))
@@ -90,7 +91,12 @@ class Frame:
         return matrix
 
     def let_go_of_clipped(self) -> None:
-        """Free the copy with clipped columns; it is made again if somebody asks for it. Data in blocks has none."""
+        """Free the copy with clipped columns; it is made again if somebody asks for it. Data in blocks has none.
+
+        What a search has found its rows to have in common is kept: the axes of the data itself are near it.
+        """
+        if isinstance(self.clipped, ColumnView) and isinstance(self.data, ColumnView):
+            self.data.known_rows.sums = self.clipped.known_rows.sums
         if not self.robust and not isinstance(self.source, Blocks):
             self.__dict__.pop("clipped", None)
 

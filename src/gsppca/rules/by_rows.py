@@ -1,9 +1,9 @@
 """Principal axes of parts of the rows where columns are held by their values on all rows.
 
 Axes of a part come from one outer product ``Z Z'`` of all rows, of which each part is a submatrix; or, if neither side
-of the data is small, from the axes of all rows, to which they are close with thousands of rows, their products with
-the second moments of the part, and the products of these: the best axes in the span of all. That takes three passes
-over the data, whatever the number of parts.
+of the data is small, they are the best axes in the span of a start, the axes that the search has ended with, of its
+products with the second moments of the part, and of the products of these. That takes three passes over the data,
+whatever the number of parts; and six, if nothing is known to start with.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from gsppca.data.folds import (
     first_moments,
     fold_products,
     fold_squares,
-    scores_and_squares,
+    rank_sums,
     weighted_moments,
 )
-from gsppca.linalg.krylov import next_block
-from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.linalg.krylov import block_width, next_block
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
 from gsppca.rules.training import NONE, Decomposition, known_pairs
 
-N_BLOCKS = 2  # of products, beside the axes of all rows
+N_BLOCKS, FEWER_BLOCKS = 4, 2  # of products, beside the start: sums of rows, or axes of a search
 
 
 class ByRows(Decomposition):
@@ -147,48 +146,58 @@ class FromOuterGram(ByRows):
 
 
 class Iterated(ByRows):
-    """By products that begin with the axes of all rows."""
+    """By block Krylov iterations, which begin with what the search has found, or with sums of rows."""
+
+    has_scores = False
+    _known_rows: tuple[FloatArray, FloatArray]
 
     def __init__(self, targets: Targets, n_components: int):
         super().__init__(targets, n_components)
-        spectrum = leading_spectrum(self.matrix, n_components)
-        self.start = spectrum.axes[spectrum.eigenvalues > NONE * spectrum.eigenvalues[0]]
-        self.n_components = len(self.start)
+        width, start = block_width(n_components), self.matrix.leading_sums
+        known = start is not None and len(start) >= width
+        start = start[:width] if start is not None and known else rank_sums(self.matrix, width)
+        self.start = next_block(start, start[:0], self.matrix.n_features)
+        self.n_blocks = FEWER_BLOCKS if known else N_BLOCKS
 
-    @cached_property
+    @property
     def scores_and_squares(self) -> tuple[FloatArray, FloatArray]:
-        """Scores and squares of all rows, in one pass over the data, if they are needed before `parts`."""
-        both = scores_and_squares(self.matrix, self.start)
-        return both[:, :-1], both[:, -1]
+        """Scores and squares of all rows, which `parts` has found."""
+        return self._known_rows
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
-        """Yield the parts, after the same passes over the data for all; without folds, one."""
-        rows, d, p = self._rows(fold), self.n_components, self.matrix.n_features
+        """Yield the parts, after the same passes over the data for all."""
+        rows, width, p = self._rows(fold), len(self.start), self.matrix.n_features
         weights = rows.T / rows.sum(axis=1)
         relevant, units = self.targets.relevant, np.where(self.targets.relevant, self.targets.units, 0.0)
         first = first_moments(self.standard, self.targets.axes(self.start), weights, units)
-        self.__dict__.setdefault("scores_and_squares", (first.scores, first.row_squares))
         bases, moments, scores = [self.start] * len(rows), list(first.moments), [first.scores] * len(rows)
-        for _ in range(N_BLOCKS if fold is not None else 0):
-            width = min(d, p - len(bases[-1]))
-            images = [(own[-d:] * units)[:, relevant] for own in moments[1:]]
-            blocks = [next_block(own, basis, width) for own, basis in zip(images, bases[1:], strict=True)]
+        for _ in range(self.n_blocks):
+            images = [(own[-width:] * units)[:, relevant] for own in moments]
+            more = min(width, p - len(bases[0]))
+            blocks = [next_block(own, basis, more) for own, basis in zip(images, bases, strict=True)]
             wide = np.array([self.targets.axes(own) for own in blocks])
-            more_scores, more_moments = weighted_moments(self.standard, wide, weights[:, 1:])
-            for i, block in enumerate(blocks, 1):
-                bases[i] = np.vstack([bases[i], block])
-                moments[i] = np.vstack([moments[i], more_moments[i - 1]])
-                scores[i] = np.hstack([scores[i], more_scores[:, i - 1]])
-        traces, values = np.zeros((len(rows), 2)), np.zeros((len(rows), d))
+            more_scores, more_moments = weighted_moments(self.standard, wide, weights)
+            bases = [np.vstack(both) for both in zip(bases, blocks, strict=True)]
+            moments = [np.vstack(both) for both in zip(moments, more_moments, strict=True)]
+            scores = [np.hstack([own, more_scores[:, i]]) for i, own in enumerate(scores)]
+        traces, values = np.zeros((len(rows), 2)), np.zeros((len(rows), self.n_components))
         traces[:, 0] = first.row_squares @ weights
         for i, height in enumerate(rows.sum(axis=1)):
+            left = np.maximum(first.row_squares - np.einsum("ij,ij->i", scores[i], scores[i]), 0.0)[rows[i]]
             own = bases[i] @ (moments[i] * units)[:, relevant].T
             within, vectors = np.linalg.eigh((own + own.T) / 2)
-            values[i], turn = within[::-1][:d], vectors[:, ::-1][:, :d].T
+            within, turn = within[::-1], vectors[:, ::-1].T
+            if not i:
+                self.n_components = int(np.count_nonzero(within[: self.n_components] > NONE * within[0]))
+                values = values[:, : self.n_components]
+            d = self.n_components
+            values[i], turn = within[:d], turn[:d]
             bases[i], moments[i], scores[i] = turn @ bases[i], turn @ moments[i], scores[i] @ turn.T
-            rest = max(traces[i, 0] - values[i].sum(), 0.0)
-            # What noise adds to the trace of the square: its mean eigenvalue squared, and the Marchenko-Pastur spread.
-            traces[i, 1] = float(values[i] @ values[i]) + rest**2 * (1 / p + 1 / height)
+            # The rest of the trace of the square: products of the rest of each row with itself, and with others, as if
+            # all directions that are left were alike.
+            rest = max(traces[i, 0] - within.sum(), 0.0)
+            traces[i, 1] = within @ within + left @ left / height**2 + rest**2 / max(p - len(within), 1)
+        self._known_rows = scores[0], first.row_squares
         return self._parts(
             fold,
             axes=[self.targets.axes(own) for own in bases],

@@ -182,8 +182,8 @@ def find_core(
         Whether the components are those of standardised variables. If not, they are in the units of `matrix`.
         Variables predict in standard units in any case.
     rows : ndarray of shape (n_samples, 2), optional
-        Sums and sums of squares of the rows, of standardised columns, along which more than `MANY_ROWS` rows are dealt
-        out to folds; by default, a pass over the data finds them.
+        Sums and sums of squares of the rows, of standardised columns, along which many rows are dealt out to folds; by
+        default, a pass over the data finds them.
     """
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
     fold = _dealt(task, rows)
@@ -208,7 +208,7 @@ def find_core(
 def _dealt(task: Task, rows: FloatArray | None) -> IntArray:
     """Return the fold of every row: by its first principal score, or, with many rows, by its length."""
     count = n_folds(task.everything.n_samples)
-    if task.everything.n_samples <= MANY_ROWS:
+    if task.everything.n_samples <= MANY_ROWS and task.decomposition.has_scores:
         return deal_rows(task.decomposition.scores[:, 0], task.decomposition.row_squares, count)
     rows = sums_and_squares(task.everything) if rows is None else rows
     return deal_rows(rows[:, 1], rows[:, 0], count)

@@ -41,6 +41,8 @@ class FromFoldGrams(FromGrams):
         Where those in question stand among them.
     """
 
+    has_scores = False
+
     def __init__(self, targets: Targets, n_components: int, everything: Matrix, places: IntArray):
         Decomposition.__init__(self, targets, n_components)
         self.everything, self.places = everything, places

@@ -23,8 +23,7 @@ MOST_STEPS = 128  # variables that the forward selection chooses, beyond those t
 COMPLETE = 1024  # variables that are all in the pool
 LOOKS = (4, 12, 36)  # choices after which a pool of some variables is made anew
 MOST_TIMES = 8  # as many variables as usual are listed, where many are copies
-DIRECT_ORDER = 1024  # smaller side of the data up to which its Gram matrix is formed in any case
-LARGEST_ORDER = 2048
+LARGEST_ORDER = 2048  # smaller side of the data up to which its Gram matrix is formed
 SQUARE = 1.5  # rows for each column up to which one outer product takes less memory than six Gram matrices
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
@@ -185,7 +184,7 @@ def decompose(targets: Targets, n_components: int) -> Decomposition:
         How many axes; at most the smaller side of the smallest part.
     """
     n, p = targets.standard.n_samples, int(targets.relevant.sum())
-    if min(n, p) > DIRECT_ORDER and min(n, p) > min(max(n, p) // 4, LARGEST_ORDER):
+    if min(n, p) > LARGEST_ORDER:
         return Iterated(targets, n_components)
     return FromOuterGram(targets, n_components) if n <= SQUARE * p else FromGrams(targets, n_components)
 

@@ -38,7 +38,14 @@ class Decomposition(ABC):
         The data.
     n_components : int
         How many axes; fewer where the rows have fewer.
+
+    Attributes
+    ----------
+    has_scores : bool
+        Whether the principal scores are known before `parts` are asked for.
     """
+
+    has_scores = True
 
     def __init__(self, targets: Targets, n_components: int):
         self.targets, self.n_components = targets, n_components
