@@ -25,7 +25,7 @@ TOLERANCE = 1e-12  # of the residual of an eigenvector, relative to the largest 
 ROUGH = 1e-8  # the same where only the eigenvalue is wanted: its error is of the order of the square
 INVARIANT = 1e-13  # of the largest eigenvalue: what is left of a product, and is rounding
 FIRST_CHECK = 2  # steps for each pair, and some more, before convergence is looked at
-AHEAD = 0.6  # of the steps that a steady convergence would still need: then it is looked at again
+AHEAD = 0.45  # of the steps that a steady convergence would still need: then it is looked at again
 
 
 def lanczos_pairs(
@@ -87,15 +87,19 @@ def operator_pairs(
         largest = max(largest, diagonal[step - 1])
         left = math.sqrt(image @ image)
         if step >= min(check, order):
-            values, vectors = eigh_tridiagonal(
-                diagonal[:step], beside[: step - 1], False, "i", (step - count, step - 1), lapack_driver="stemr"
-            )
-            first = 0 if levels is None else _first_wanted(values, levels)
-            excess = float(np.max((left * np.abs(vectors[-1]) / (tolerance * values[-1]))[first:]))
-            if step == order or excess <= 1:
-                return values, known.T @ vectors
+            # The smallest converge last: as long as they lack something, the others need not be looked at.
+            excess = 0.0
+            if levels is None and step < order:
+                _, vectors = _tridiagonal_pairs(diagonal, beside, step, step - count, min(n_values + 1, count))
+                excess = float(np.max(left * np.abs(vectors[-1]) / (tolerance[: n_values + 1] * largest)))
+            if excess <= 1:
+                values, vectors = _tridiagonal_pairs(diagonal, beside, step, step - count, count)
+                first = 0 if levels is None else _first_wanted(values, levels)
+                excess = float(np.max((left * np.abs(vectors[-1]) / (tolerance * values[-1]))[first:]))
+                if step == order or excess <= 1:
+                    return values, known.T @ vectors
             lacking = math.log(excess) / -math.log(TOLERANCE)  # 1 if nothing has converged yet
-            check = step + max(int(AHEAD * step * min(lacking / max(1 - lacking, 0.1), 0.7)), 4)
+            check = step + max(int(AHEAD * step * min(lacking / max(1 - lacking, 0.1), 0.7)), 3)
         if left <= INVARIANT * largest:
             left, image = 0.0, _orthogonal_to(known)
             following = image
@@ -103,6 +107,17 @@ def operator_pairs(
             following = image / left
         beside[step - 1] = left
     raise AssertionError("a basis of the whole space holds all eigenvectors")
+
+
+def _tridiagonal_pairs(
+    diagonal: FloatArray, beside: FloatArray, order: int, first: int, count: int
+) -> tuple[FloatArray, FloatArray]:
+    """Some eigenpairs of a symmetric tridiagonal matrix, ascending, from the one at place `first` on."""
+    places = (first, first + count - 1)
+    values, vectors = eigh_tridiagonal(
+        diagonal[:order], beside[: order - 1], False, "i", places, check_finite=False, lapack_driver="stemr"
+    )
+    return values, vectors
 
 
 def _first_wanted(values: FloatArray, levels: FloatArray) -> int:
