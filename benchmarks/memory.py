@@ -37,6 +37,7 @@ def main() -> None:
         (name + ", scale=True", genes, {"scale": True}),
         ("400 x 20,000, ten factors", factors(rng, 400, 20_000), {}),
         ("100 x 50,000, ten factors", factors(rng, 100, 50_000), {}),
+        ("400 x 200,000, ten factors", factors(rng, 400, 200_000), {}),
         ("200 x 50,000", rng.standard_normal((200, 50_000)), {}),
         ("50 x 20,000 (5 samples per component)", rng.standard_normal((50, 20_000)), {}),
         ("50,000 x 500", rng.standard_normal((50_000, 500)), {}),
@@ -55,7 +56,7 @@ def main() -> None:
         "memory",
         "Peak memory of a fit",
         "d = 10. Memory that numpy and Python hold at most during `fit`, beyond X, divided by the size of X (below 1 "
-        "wanted). Wide data with structure: the six selections of a core hold about 16 d numbers for each variable, "
-        "that is 16 d/n; without, about 8 d/n. Other rows are pure noise, but for genes.",
+        "wanted). Heavy tails, which genes have, are clipped in a copy; square data needs Gram matrices of its size. "
+        "Wide data takes about 8 d numbers for each variable, that is 8 d/n. Other rows are pure noise, but for genes.",
         table(["data", "X (MB)", "default, peak / X", "paper's, peak / X"], rows),
     )

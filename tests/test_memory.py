@@ -51,7 +51,8 @@ def test_peak_memory_is_below_that_of_the_data(shape, parameters, order):
     assert peak_of_fit(X, **parameters) < 1.0
 
 
-def test_ten_samples_per_component_are_enough():
+@pytest.mark.parametrize("parameters", [JOINT | {"n_features_to_select": "core"}, PAPER], ids=str)
+def test_ten_samples_per_component_are_enough(parameters):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 10)) @ rng.standard_normal((10, 40_000)) + rng.standard_normal((100, 40_000))
-    assert peak_of_fit(X, d=10, **PAPER) < 1.0
+    assert peak_of_fit(X, d=10, **parameters) < 1.0

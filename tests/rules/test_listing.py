@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -193,8 +195,7 @@ def test_copies_that_are_not_in_the_pool_wait_too(small_lists):
 
 def test_a_pool_of_copies_is_made_anew(small_lists):
     """One column a hundred times, and others that are weaker: the copies fill the first lists."""
-    X = factor_data(60, 130, d=1, noise=0.7)
-    X[:, 30:] = X[:, [int(np.argmax(np.abs(np.corrcoef(X.T)).sum(axis=0)))]]
+    X, _ = many_copies()
     order = core_order(as_matrix(X), np.ones(130, dtype=bool), 1, n_steps=30).order
     assert len(np.unique(X[:, order], axis=1).T) == 30
 
@@ -217,6 +218,69 @@ def test_lists_grow_where_nearly_all_are_copies(small_lists, monkeypatch):
     assert n_pools < 60
     first = np.abs(X - X[0])[:, order[:10]]  # a column and its mirror image are copies
     assert len(np.unique(first, axis=1).T) == 10
+
+
+def many_copies():
+    X = factor_data(60, 130, d=1, noise=0.7)
+    X[:, 30:] = X[:, [int(np.argmax(np.abs(np.corrcoef(X.T)).sum(axis=0)))]]
+    return X, {"d": 1}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: (factor_data(60, 400, noise=2.0), {}),
+        lambda: (factor_data(60, 400) * np.linspace(1, 3, 400), {"standardise": False}),
+        lambda: (factor_data(60, 400), {"include": np.array([3, 390]), "relevant": np.arange(400) > 9}),
+        many_copies,
+        lambda: (sparse_truth(n=66, p=500, q=100)[0], {"d": 5, "relevant": sparse_truth(n=66, p=500, q=100)[1]}),
+    ],
+    ids=["plain", "own units", "included", "copies", "most is noise"],
+)
+@pytest.mark.parametrize("together", [1, 2])
+def test_parts_held_for_some_variables_give_the_same(small_lists, made, together, monkeypatch):
+    """Where axes of all parts would take much memory, a few are made at a time, and only what lists look at is kept."""
+    X, options = made()
+    monkeypatch.setattr(listing, "NEAR", 2)
+    expected = fit(X, **options)
+    asked = []
+    monkeypatch.setattr(FromOuterGram, "_n_together", lambda _, count: asked.append(count) or together)
+    found = fit(X, **options)
+    assert asked == [6]
+    same(expected, found)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_few_columns_that_many_repeat(seed, monkeypatch):
+    """Lists together, or each, may hold all variables, or nothing that can be chosen: every table comes to an end."""
+    for module, name, count in (
+        (task, "COMPLETE", 30),
+        (listing, "BY_GAIN", 12),
+        (listing, "BY_AGREEMENT", 8),
+        (listing, "BY_COMPONENT", 8),
+        (listing, "NEAR", 1 + seed % 3),
+    ):
+        monkeypatch.setattr(module, name, count)
+    rng = np.random.default_rng(seed)
+    n_different, p, d = int(rng.integers(3, 40)), int(rng.integers(40, 200)), int(rng.integers(1, 5))
+    X = factor_data(int(rng.integers(12, 90)), n_different, d=d, noise=2.0, seed=seed)
+    X = X[:, rng.integers(0, n_different, p)]
+    found = fit(X, d=d)
+    assert sorted(found.order) == list(range(p))
+    noise = rng.standard_normal((20, 45))  # each of the lists holds others
+    assert sorted(fit(noise, d=d).order) == list(range(45))
+    monkeypatch.setattr(FromOuterGram, "_n_together", lambda *_: 2)
+    same(found, fit(X, d=d))
+
+
+def test_axes_of_some_parts_at_a_time_where_all_would_take_much_memory():
+    few = FromOuterGram.__new__(FromOuterGram)
+    few.n_components = 10
+    for shape, count in {(400, 5000): 6, (100, 50_000): 1, (400, 200_000): 5, (20, 2_000_000): 1}.items():
+        few.matrix = SimpleNamespace(n_samples=shape[0], n_features=shape[1], passes_are_dear=False)
+        assert few._n_together(6) == count
+    few.matrix.passes_are_dear = True
+    assert few._n_together(6) == 6
 
 
 def test_included_excluded_and_relevance(small_lists):

@@ -10,7 +10,6 @@ from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg.blas import dger
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
@@ -225,12 +224,15 @@ class ArrayMatrix(ColumnView):
 
     def _inward(self, wide: FloatArray, totals: FloatArray) -> FloatArray:
         """From products of some scores with all columns of X to those with Z, given the sums of the scores."""
-        part: FloatArray = np.ascontiguousarray(
-            wide if self.index is None else wide.take(self.index, axis=1), dtype=np.float64
-        )
-        dger(-1.0, self.mean, totals, a=part.T, overwrite_a=1)  # in place: no temporary of the size of the products
-        if self.column_scale is not None:
-            part *= self.column_scale
+        part: FloatArray = np.ascontiguousarray(wide, dtype=np.float64)
+        if self.index is not None:
+            for row in part:  # in place: no second array of the size of the products
+                row[: self.n_features] = row[self.index]
+            part = part[:, : self.n_features]
+        for row, total in zip(part, totals.tolist(), strict=True):
+            row -= total * self.mean
+            if self.column_scale is not None:
+                row *= self.column_scale
         return part
 
     @abstractmethod

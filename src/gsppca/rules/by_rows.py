@@ -8,8 +8,9 @@ whatever the number of parts; and six, if nothing is known to start with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -25,11 +26,14 @@ from gsppca.data.folds import (
     weighted_moments,
 )
 from gsppca.linalg.krylov import block_width, next_block
-from gsppca.rules.parts import Part, Targets
+from gsppca.rules.parts import Moments, Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
 from gsppca.rules.training import NONE, Decomposition, known_pairs
 
 N_BLOCKS, FEWER_BLOCKS = 4, 2  # of products, beside the start: sums of rows, or axes of a search
+PORTION, LEAST_NUMBERS = 8, 2**19  # axes that are made at once take an eighth of the memory of the data, or 4 MB
+
+Made = tuple[FloatArray, Moments]
 
 
 class ByRows(Decomposition):
@@ -52,12 +56,12 @@ class ByRows(Decomposition):
     def _parts(
         self,
         fold: IntArray | None,
-        axes: Sequence[FloatArray],
+        made: Iterable[Made],
         scores: Sequence[FloatArray],
         values: FloatArray,
-        moments: Sequence[Callable[[slice | IntArray], FloatArray]],
         variances: FloatArray,
         traces: FloatArray,
+        again: Sequence[Callable[[], Made] | None] | None = None,
     ) -> Iterator[Part]:
         """Yield the parts from what is known of each.
 
@@ -65,35 +69,39 @@ class ByRows(Decomposition):
         ----------
         fold : ndarray of shape (n_samples,), optional
             The fold of every row.
-        axes : sequence of ndarray of shape (n_components, n_features)
-            Weights of the standardised variables.
+        made : iterable of (ndarray of shape (n_components, n_features), callable)
+            Weights of the standardised variables, and moments, as in `Part`.
         scores : sequence of ndarray of shape (n_samples, n_components)
             Of all rows, on the axes of each part.
         values : ndarray of shape (n_parts, n_components)
             Mean squares of the scores, over the rows of each part.
-        moments : sequence of callable
-            As in `Part`.
         variances : ndarray of shape (n_parts, n_features)
             As in `Part`.
         traces : ndarray of shape (n_parts, 2)
             Of the second moments of the relevant variables, in their units, and of their square.
+        again : sequence of callable or None
+            As in `Part`; none by default.
         """
         rows = self._rows(fold)
         self.fold = np.zeros(self.matrix.n_samples, dtype=np.intp) if fold is None else fold
         self.left_scores = np.zeros_like(scores[0])
         for kept, own in zip(rows[1:], scores[1:], strict=True):
             self.left_scores[~kept] = own[~kept]
+        made = iter(made)
         for i, kept in enumerate(rows):
+            axes, moments = next(made)
             yield Part(
                 n_rows=int(kept.sum()),
-                axes=axes[i],
+                axes=axes,
                 score_variances=values[i],
-                moments=moments[i],
+                moments=moments,
                 variances=variances[i],
                 units=self.targets.units,
                 trace_of_square=float(traces[i, 1]),
                 shrinkage=self._shrinkage(kept, *traces[i].tolist()),
+                again=None if again is None else again[i],
             )
+            del axes, moments  # before the next are made
 
 
 class FromOuterGram(ByRows):
@@ -111,7 +119,7 @@ class FromOuterGram(ByRows):
         return self.whole[1] * np.sqrt(self.whole[0]), self.outer.diagonal()
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
-        """Yield the parts, with one product with the data for the axes of all."""
+        """Yield the parts, with one product with the data for the axes of all, or of some."""
         rows, n, d = self._rows(fold), self.matrix.n_samples, self.n_components
         vectors, values, traces = np.zeros((len(rows), d, n)), np.zeros((len(rows), d)), np.zeros((len(rows), 2))
         for i, kept in enumerate(rows):
@@ -120,29 +128,43 @@ class FromOuterGram(ByRows):
             values[i, : len(top)] = top
             vectors[i, : len(top), kept] = basis
             traces[i] = own.trace(), np.vdot(own, own)
-        # u'Z for all parts in one product: the axes are u'Z / sqrt(values), and the scores Z Z'u / sqrt(values).
-        axes = self.matrix.transposed_product(vectors.reshape(-1, n).T).reshape(len(rows), d, -1)
+        # u'Z of some parts in one product: the axes are u'Z / sqrt(values), and the scores Z Z'u / sqrt(values).
         scores = np.split(self.outer @ vectors.reshape(-1, n).T, len(rows), axis=1)
         heights, roots = rows.sum(axis=1), np.sqrt(np.where(values > 0, values, 1.0))
-        axes /= roots[:, :, None]
-        # Axes are eigenvectors: their moments with the variables are their multiples, and take no memory.
-        wide, squares = [self.targets.axes(own) for own in axes], _inverse(self.targets.units) ** 2
         scores = [own / root for own, root in zip(scores, roots, strict=True)]
-        values /= heights[:, None]
-        moments = [partial(_scaled, *one, squares) for one in zip(wide, values, strict=True)]
-        if not self.targets.relevant.all():  # what must be in, and is not relevant, predicts but is not to be predicted
-            weighted = [t * (kept / height)[:, None] for kept, height, t in zip(rows, heights, scores, strict=True)]
-            products = self.standard.transposed_product(np.hstack(weighted)).reshape(len(rows), d, -1)
-            moments = [partial(_some, own) for own in products]
+        values, units = values / heights[:, None], _inverse(self.targets.units) ** 2
+
+        def made(which: slice) -> list[Made]:
+            axes = self.matrix.transposed_product(vectors[which].reshape(-1, n).T)
+            axes = axes.reshape(-1, d, axes.shape[1])
+            axes /= roots[which][:, :, None]
+            wide = [self.targets.axes(own) for own in axes]
+            if self.targets.relevant.all():
+                # Axes are eigenvectors: their moments with the variables are their multiples, and take no memory.
+                return [(own, partial(_scaled, own, one, units)) for own, one in zip(wide, values[which], strict=True)]
+            # What must be in, and is not relevant, predicts but is not to be predicted.
+            each = zip(rows[which], heights[which], scores[which], strict=True)
+            weighted = [t * (kept / height)[:, None] for kept, height, t in each]
+            products = self.standard.transposed_product(np.hstack(weighted)).reshape(len(wide), d, -1)
+            return [(own, partial(_some, one)) for own, one in zip(wide, products, strict=True)]
+
+        count, few = len(rows), self._n_together(len(rows))
+        ends = [0, *range(1, count, few), count] if few < count else [0, count]  # all rows keep theirs: by themselves
         return self._parts(
             fold,
-            axes=wide,
+            made=chain.from_iterable(made(slice(*both)) for both in pairwise(ends)),
             scores=scores,
             values=values,
-            moments=moments,
             variances=mean_squares(self.standard, rows, fold),
             traces=traces / np.column_stack([heights, heights**2]),
+            again=[partial(_only, made, i) if few < count and i else None for i in range(count)],
         )
+
+    def _n_together(self, count: int) -> int:
+        """Of how many parts, at least one, axes are made at once: of all, unless they would take much memory."""
+        n, p = self.matrix.n_samples, self.matrix.n_features
+        few = max(n * p // PORTION, LEAST_NUMBERS) // (self.n_components * p)
+        return count if self.matrix.passes_are_dear else min(max(few, 1), count)
 
 
 class Iterated(ByRows):
@@ -200,13 +222,17 @@ class Iterated(ByRows):
         self._known_rows = scores[0], first.row_squares
         return self._parts(
             fold,
-            axes=[self.targets.axes(own) for own in bases],
+            made=[(self.targets.axes(own), partial(_some, one)) for own, one in zip(bases, moments, strict=True)],
             scores=scores,
             values=values,
-            moments=[partial(_some, own) for own in moments],
             variances=first.variances,
             traces=traces,
         )
+
+
+def _only(made: Callable[[slice], list[Made]], number: int) -> Made:
+    (one,) = made(slice(number, number + 1))
+    return one
 
 
 def _some(values: FloatArray, some: slice | IntArray) -> FloatArray:

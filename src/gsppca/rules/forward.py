@@ -79,7 +79,7 @@ class Forward:
     promised : bool
         Whether enough is explained in the model, so that distances between rows count.
     near : (ndarray of int, Likely) or None
-        The variables that lists after the first look at, and what is known of them (`listing`); None before it.
+        The variables that lists look at, and what is known of them (`listing`); None before the first.
     listed_by_agreement : bool
         Whether its last list is also by the distances between rows.
     settled : bool
@@ -106,7 +106,7 @@ class Forward:
 
     def cross(self, some: slice | IntArray) -> FloatArray:
         """Covariances of some variables with the scores, nothing chosen, shape (n_components, n_some)."""
-        return (1 - self.shrinkage) * self.part.moments(some) + self.shrinkage * self.part.axes[:, some]
+        return (1 - self.shrinkage) * self.part.moments(some) + self.shrinkage * self.part.weights(some)
 
     def variance(self, some: slice | IntArray) -> FloatArray:
         """Variances of some variables, nothing chosen."""
@@ -114,7 +114,11 @@ class Forward:
 
     def own(self, some: slice | IntArray) -> FloatArray | None:
         """Weights of some variables in the scores that do not count; None where all do."""
-        return self.part.axes[:, some] if self.sparse else None
+        return self.part.weights(some) if self.sparse else None
+
+    def see(self, part: Part) -> None:
+        """Go on with the same part, of other variables."""
+        self.part = self.agreement.part = part
 
     def _gains_alone(self) -> FloatArray:
         every = blocks(len(self.allowed))

@@ -8,8 +8,8 @@ v_k and covariances c_k with the scores has about
 
 Each selection lists the best by their gain, by their gain in each single component, which will count once other
 components are known, and, when that decides, by agreement or relevance. It chooses from its own list alone: what the
-others list, they have seen in rows that it leaves out. The first list looks at all variables; later ones at those that
-were near the first, which are some thousands at most.
+others list, they have seen in rows that it leaves out. All variables are looked at once, with nothing chosen; lists
+look at those that were near the best then, which are some thousands at most.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from gsppca.rules.ties import EQUAL, largest_first
 
 BY_GAIN = BY_AGREEMENT = 128  # variables that a selection lists
 BY_COMPONENT = 160  # the same, of all components together
-NEAR = 16  # times as many as are listed: what later lists look at
+NEAR = 16  # times as many as are listed: what lists look at
+NONE: IntArray = np.empty(0, dtype=np.intp)
 
 
 class Likely(NamedTuple):
@@ -59,7 +60,25 @@ class Likely(NamedTuple):
         return gains_of(cross, variance, self.own), cross**2 / variance
 
 
-def listed(forward: Forward, ties: FloatArray, most: int, times: int = 1) -> BoolArray:
+def look(forward: Forward, ties: FloatArray, most: int, first: IntArray = NONE) -> tuple[FloatArray, FloatArray]:
+    """Look at all variables, and let a selection know those that its lists will look at; return their gains.
+
+    Parameters are those of `listed`, the gains those of `Likely`.
+    """
+    forward.see(forward.part.whole())
+    p = len(forward.allowed)
+    gains, singly = np.empty((1, p)), np.empty((len(forward.covariance), p))
+    for some in blocks(p):
+        gains[0, some], singly[:, some] = Likely.of(forward, some).gains(forward)
+    near = _largest(_wishes(forward, gains, singly, np.arange(p), most), ties, NEAR)
+    near[forward.order] = near[first] = True
+    places = np.flatnonzero(near)
+    forward.near = places, Likely.of(forward, places)
+    forward.see(forward.part.of(places))
+    return gains[0, places], singly[:, places]
+
+
+def listed(forward: Forward, ties: FloatArray, most: int, times: int = 1, first: IntArray = NONE) -> BoolArray:
     """Return which variables a selection lists, those that it has chosen among them, shape (n_features,).
 
     Parameters
@@ -71,57 +90,68 @@ def listed(forward: Forward, ties: FloatArray, most: int, times: int = 1) -> Boo
     most : int
         How many variables are chosen at most.
     times : int, default=1
-        How many times as many variables as usual are listed.
+        How many times as many variables as usual are listed; with more than one, all are looked at again.
+    first : ndarray of int, optional
+        Variables that are listed in any case.
     """
-    d, p = len(forward.part.axes), len(forward.allowed)
-    places: IntArray = np.arange(p)
     if forward.near is None or times > 1:
-        seen = [Likely.of(forward, some).gains(forward) for some in blocks(p)]
-        gains, singly = np.concatenate([one for one, _ in seen]), np.concatenate([other for _, other in seen], axis=1)
+        gains, singly = look(forward, ties, most, first)
     else:
-        places, (gains, singly) = forward.near[0], forward.near[1].gains(forward)
-    wishes: list[tuple[FloatArray, int]] = [(gains[None], times * BY_GAIN), (singly, -(-times * BY_COMPONENT // d))]
+        gains, singly = forward.near[1].gains(forward)
+    assert forward.near is not None
+    places = forward.near[0]
+    wishes = _wishes(forward, gains[None], singly, places, most, times)
+    forward.listed_by_agreement = forward.by_agreement
+    found = np.zeros(len(forward.allowed), dtype=bool)
+    found[forward.order] = found[first] = True
+    found[places[_largest(wishes, ties[:, places])]] = True
+    return found
+
+
+def _wishes(
+    forward: Forward, gains: FloatArray, singly: FloatArray, places: IntArray, most: int, times: int = 1
+) -> list[tuple[FloatArray, int]]:
+    """Values by which variables are listed, in rows, and how many of each; -inf for those that cannot be chosen.
+
+    Parameters
+    ----------
+    gains, singly : ndarray of shape (1, n_places) and (n_components, n_places)
+        About what each variable would add, in all, and to each component: overwritten.
+    places : ndarray of shape (n_places,)
+        The variables.
+    """
+    wishes = [(gains, times * BY_GAIN), (singly, -(-times * BY_COMPONENT // len(singly)))]
     if forward.sparse:
         wishes.append((forward.relevance[None, places], most))
-    forward.listed_by_agreement = forward.by_agreement
     if forward.by_agreement:
         chosen = np.array(forward.order, dtype=np.intp)
         agreement = [forward.agreement.likely(chosen, places[some]) for some in blocks(len(places))]
         wishes.append((np.concatenate(agreement)[None], times * BY_AGREEMENT))
-    free = np.where(forward.allowed[places], 0.0, -np.inf)
-    wishes = [(values + free, count) for values, count in wishes]
-    if forward.near is None:
-        near = places[np.flatnonzero(_largest(wishes, places, ties, NEAR))]
-        forward.near = near, Likely.of(forward, near)
-    found = np.zeros(p, dtype=bool)
-    found[forward.order] = True
-    found[places[_largest(wishes, places, ties)]] = True
-    return found
+    closed = ~forward.allowed[places]
+    for values, _ in wishes:
+        values[:, closed] = -np.inf
+    return wishes
 
 
-def _largest(wishes: list[tuple[FloatArray, int]], places: IntArray, ties: FloatArray, times: int = 1) -> BoolArray:
+def _largest(wishes: list[tuple[FloatArray, int]], ties: FloatArray, times: int = 1) -> BoolArray:
     """Which values are the largest of a row, but not -inf; not many more than the count, if some are equal.
 
     Parameters
     ----------
     wishes : list of (ndarray of shape (n_rows, n_values), int)
         Values, and how many of each row.
-    places : ndarray of shape (n_values,)
-        The variables that they belong to.
-    ties : ndarray of shape (n_keys, n_features)
+    ties : ndarray of shape (n_keys, n_values)
         What decides between equal ones, largest first.
     times : int, default=1
         How many times as many.
     """
-    found = np.zeros(len(places), dtype=bool)
-    for values, count in wishes:
-        count = min(times * count, len(places))
-        last = np.partition(values, -count, axis=1)[:, -count]
-        last -= EQUAL * np.where(last > -np.inf, np.abs(last), 0.0)
-        largest = (values >= last[:, None]) & (values > -np.inf)
-        for row in np.flatnonzero(np.count_nonzero(largest, axis=1) > 2 * count):
-            some = np.flatnonzero(largest[row])
-            largest[row] = False
-            largest[row, some[largest_first(np.vstack([values[row, some], ties[:, places[some]]]))[:count]]] = True
-        found |= largest.any(axis=0)
+    found = np.zeros(ties.shape[1], dtype=bool)
+    for rows, count in wishes:
+        count = min(times * count, len(found))
+        for values in rows:
+            last = np.partition(values, -count)[-count]
+            largest = np.flatnonzero(values >= last - EQUAL * abs(last) if last > -np.inf else values > last)
+            if len(largest) > 2 * count:
+                largest = largest[largest_first(np.vstack([values[largest], ties[:, largest]]))[:count]]
+            found[largest] = True
     return found

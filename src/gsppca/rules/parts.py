@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
+
+Moments = Callable[[slice | IntArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Part:
     n_rows : int
         How many rows these are.
     axes : ndarray of shape (n_components, n_features)
-        Weights of the standardised variables in the scores; by falling variance of the scores.
+        Weights of the standardised variables in the scores; by falling variance of the scores. Only those of some
+        variables, if `variables` are given: `weights` finds them by their places among all.
     score_variances : ndarray of shape (n_components,)
         Mean squares of the scores, over the rows of the part; zero for an axis that the part does not have.
     moments : callable
@@ -75,13 +78,49 @@ class Part:
         Of the second moments of the relevant variables, in their units: the sum of the squares of all eigenvalues.
     shrinkage : float
         Weight of the identity in the covariance of the relevant variables, by Ledoit and Wolf.
+    again : callable or None
+        Returns axes and moments of all variables, made anew; None if they stay.
+    variables : ndarray of int or None
+        Places of the variables whose axes and moments are held, ascending; None for all.
     """
 
     n_rows: int
     axes: FloatArray
     score_variances: FloatArray
-    moments: Callable[[slice | IntArray], FloatArray]
+    moments: Moments
     variances: FloatArray
     units: FloatArray
     trace_of_square: float
     shrinkage: float
+    again: Callable[[], tuple[FloatArray, Moments]] | None = None
+    variables: IntArray | None = None
+
+    def weights(self, some: slice | IntArray) -> FloatArray:
+        """Weights of some variables in the scores, shape (n_components, n_some)."""
+        return self.axes[:, some if self.variables is None else _found(self.variables, some)]
+
+    def whole(self) -> Part:
+        """The same of all variables."""
+        if self.variables is None:
+            return self
+        assert self.again is not None
+        axes, moments = self.again()
+        return replace(self, axes=axes, moments=moments, variables=None)
+
+    def of(self, variables: IntArray) -> Part:
+        """The same of some variables, in less memory; itself if all could not be had again."""
+        if self.again is None:
+            return self
+        moments = self.moments(variables)
+        return replace(
+            self,
+            axes=self.weights(variables),
+            moments=lambda some: moments[:, _found(variables, some)],
+            variables=variables,
+        )
+
+
+def _found(variables: IntArray, some: slice | IntArray) -> IntArray:
+    """Where some variables stand among those that are held."""
+    assert not isinstance(some, slice)
+    return np.searchsorted(variables, some)

@@ -65,7 +65,7 @@ class Pool:
         most: int,
     ):
         self.forwards, self.numbers, self.products = forwards, numbers, products
-        self.complete, self.n_first = len(variables) == ties.shape[1], len(first)
+        self.complete, self.n_first = bool(lists.all()), len(first)
         n, parts = len(forwards), [forward.part for forward in forwards]
         places = [np.flatnonzero(one) for one in lists[:, variables]]
         self.n_listed, width = [len(one) for one in places], max(len(one) for one in places)
@@ -80,7 +80,7 @@ class Pool:
         each = list(zip(forwards, self.variables, strict=True))
         sums = [forward.agreement.shared_and_own(own) for forward, own in each]
         self.shared, self.own = np.array([one for one, _ in sums]), np.array([other for _, other in sums])
-        self.weights = np.array([forward.part.axes[:, own] for forward, own in each]) if forwards[0].sparse else None
+        self.weights = np.array([forward.part.weights(own) for forward, own in each]) if forwards[0].sparse else None
         self.cross = np.array([forward.cross(own) for forward, own in each])
         self.variance = np.array([forward.variance(own) for forward, own in each])
         self.links = np.zeros((n, width))  # sums of squared second moments with those chosen

@@ -14,8 +14,8 @@ from gsppca.rules.by_rows import FromOuterGram, Iterated
 from gsppca.rules.deal import n_folds
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward, blocks
-from gsppca.rules.listing import listed
-from gsppca.rules.parts import Targets
+from gsppca.rules.listing import listed, look
+from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool import Pool
 from gsppca.rules.training import Decomposition, FromGrams
 
@@ -89,8 +89,25 @@ class Task:
 
     def selections(self, fold: IntArray | None) -> Selections:
         """Begin a forward selection on all rows, and one without each fold."""
-        parts = self.decomposition.parts(fold)
-        return Selections(self, [Forward(part, self.allowed, self.sparse, self.relevance) for part in parts])
+        forwards: list[Forward] = []
+        ties: FloatArray = np.empty((0, len(self.places)))
+        for part in self.decomposition.parts(fold):
+            forward = Forward(part, self.allowed, self.sparse, self.relevance)
+            ties = self._ties(part) if not forwards else ties
+            if len(self.places) > COMPLETE and part.again is not None:  # now: it will hold less of its part
+                look(forward, ties, self.most, self.first)
+            forwards.append(forward)
+            del part  # before the next is made
+        return Selections(self, forwards, ties)
+
+    def _ties(self, part: Part) -> FloatArray:
+        """What decides between equal variables, largest first, shape (n_keys, n_used).
+
+        Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
+        """
+        keys = [np.square(part.moments(some)).sum(axis=0) for some in blocks(len(self.places))]
+        ties = np.concatenate(keys)[None]
+        return ties if self.relevance is None else np.vstack([ties, self.relevance])
 
 
 class Selections:
@@ -102,6 +119,8 @@ class Selections:
         The data.
     forwards : list of Forward
         The selections: on all rows, and without each fold.
+    ties : ndarray of shape (n_keys, n_features)
+        What decides between equal variables, largest first.
 
     What one of them chooses does not depend on the others, nor on whether it goes with them.
 
@@ -115,15 +134,12 @@ class Selections:
         How many times as many variables as usual each of them has listed.
     """
 
-    def __init__(self, task: Task, forwards: list[Forward]):
+    def __init__(self, task: Task, forwards: list[Forward], ties: FloatArray):
         self.task, self.forwards, self.numbers = task, forwards, slice(0, len(forwards))
         self.pool: Pool | None = None
         self.lists = np.ones((len(forwards), len(task.places)), dtype=bool)
         self.times, self.next_look = np.ones(len(forwards), dtype=np.intp), task.most
-        # Columns that are equal on the rows of one selection may differ on others, or before they were clipped.
-        keys = [np.square(forwards[0].part.moments(some)).sum(axis=0) for some in blocks(len(task.places))]
-        self.ties = np.concatenate(keys)[None]
-        self.ties = self.ties if task.relevance is None else np.vstack([self.ties, task.relevance])
+        self.ties = ties
 
     @property
     def n_chosen(self) -> int:
@@ -152,7 +168,7 @@ class Selections:
     def _wanting(self) -> tuple[BoolArray, BoolArray]:
         """Which of them have to list variables now, and which because what they had listed is spent."""
         spent = np.zeros(len(self.forwards), dtype=bool) if self.pool is None else self.pool.spent
-        if self.pool is None or (self.n_chosen == self.next_look and not self.pool.complete):
+        if self.pool is None or self.n_chosen == self.next_look:
             return np.ones(len(self.forwards), dtype=bool), spent
         return self.pool.wanting, spent
 
@@ -165,10 +181,10 @@ class Selections:
             if some:
                 # Lists that were spent hold many copies.
                 self.times[i] = min(2 * self.times[i], MOST_TIMES) if spent[i] else 1
-                self.lists[i] = listed(self.forwards[i], self.ties, task.most, int(self.times[i]))
-                self.lists[i, task.first] = True
-        self.next_look = min([size for size in LOOKS if some and size > self.n_chosen], default=task.most)
+                self.lists[i] = listed(self.forwards[i], self.ties, task.most, int(self.times[i]), task.first)
         variables = np.flatnonzero(self.lists.any(axis=0))
+        some = not self.lists.all()  # lists of all variables, be they copies, need not be made anew
+        self.next_look = min([size for size in LOOKS if some and size > self.n_chosen], default=task.most)
         products = task.decomposition.among(variables)
         return Pool(self.forwards, self.numbers, self.lists, variables, products, self.ties, task.first, task.most)
 
