@@ -244,7 +244,12 @@ def test_parts_held_for_some_variables_give_the_same(small_lists, made, together
     monkeypatch.setattr(listing, "NEAR", 2)
     expected = fit(X, **options)
     asked = []
-    monkeypatch.setattr(FromOuterGram, "_n_together", lambda _, count: asked.append(count) or together)
+
+    def few(_, count):
+        asked.append(count)
+        return together
+
+    monkeypatch.setattr(FromOuterGram, "_n_together", few)
     found = fit(X, **options)
     assert asked == [6]
     same(expected, found)
