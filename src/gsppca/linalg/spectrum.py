@@ -118,6 +118,9 @@ def top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     with one_blas_thread():
         if _is_small(order, count):
             values, vectors = eigh(gram, subset_by_index=[order - count, order - 1])
+            if len(values) < count:  # LAPACK misses some where many are equal
+                values, vectors = np.linalg.eigh(gram)
+                values, vectors = values[-count:], vectors[:, -count:]
         else:
             values, vectors = lanczos_pairs(np.ascontiguousarray(gram), count)
     return values[::-1], vectors[:, ::-1]

@@ -85,6 +85,8 @@ class Joint(Parameters):
         """Find the relevant variables."""
         tails = frame.tails
         matrix = in_unit(frame.clipped)
+        if n_components is not None:
+            check_n_components(n_components, matrix.n_samples, matrix.n_features)
         # Columns that hardly ever differ from one value are equal to others by chance: they are not judged.
         judged = ~tails.rare[frame.varying] & (matrix.column_squares > 0)
         can_be_judged = np.count_nonzero(judged) > 1
@@ -141,7 +143,7 @@ class Joint(Parameters):
 def _most_components(matrix: Matrix, n_components: int | None) -> int:
     n, p = matrix.n_samples, matrix.n_features
     if n_components is not None:
-        return check_n_components(n_components, n, p)
+        return n_components  # more than there are judged columns, it may be
     form_gram(matrix)
     enough = -(-(MAX_DIMENSION - SPARE_COMPONENTS) // 2)  # more would not raise the number below
     count = count_leading(matrix, enough)

@@ -28,6 +28,7 @@ from gsppca.rules.task import MOST_STEPS, Selections, Task
 SHARE = 0.9
 BATCH = 8  # variables chosen before the share is looked at
 NEARLY = 0.01  # of share: what is given up for a smaller core, when the target is out of reach
+NONE_LEFT = 1e-12  # of the variance of a component: less on rows left out is rounding
 NONE: IntArray = np.empty(0, dtype=np.intp)
 
 
@@ -257,7 +258,14 @@ def _first_at(shares: FloatArray, target: float, least: int) -> int:
 
 
 def _shares(selections: Selections) -> tuple[FloatArray, FloatArray]:
-    """Cross-validated shares, weighted and equal, of the first 1, 2, ... variables."""
+    """Cross-validated shares, weighted and equal, of the first 1, 2, ... variables; zero if nothing is to be predicted.
+
+    That is so of components of a part that rows left out do not have, such as those of a few rows of their own.
+    """
     assert selections.pool is not None
-    errors = selections.pool.errors()
+    errors, part = selections.pool.errors(), selections.forwards[0].part
+    known = errors[0] > NONE_LEFT * part.n_rows * part.score_variances
+    if not known.any():
+        return np.zeros(len(errors) - 1), np.zeros(len(errors) - 1)
+    errors = errors[:, known]
     return 1 - errors[1:].sum(axis=1) / errors[0].sum(), 1 - np.mean(errors[1:] / errors[0], axis=1)
