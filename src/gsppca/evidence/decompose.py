@@ -128,7 +128,7 @@ class Decomposer:
         whole, n = self._gram, self.matrix.n_samples
         members = np.flatnonzero(support)
         # Rows first, then columns: some times as fast as both at once.
-        gram = whole if len(members) == len(whole) else whole[members][:, members]
+        gram = whole if len(members) == len(whole) else whole.take(members, axis=0).take(members, axis=1)
         spectrum, pairs = self._summed_up(gram, min(len(members), n - 1))
 
         def projections(count: int) -> FloatArray:

@@ -123,7 +123,8 @@ class FromOuterGram(ByRows):
         rows, n, d = self._rows(fold), self.matrix.n_samples, self.n_components
         vectors, values, traces = np.zeros((len(rows), d, n)), np.zeros((len(rows), d)), np.zeros((len(rows), 2))
         for i, kept in enumerate(rows):
-            own = self.outer[np.ix_(kept, kept)] if i else self.outer
+            inside = np.flatnonzero(kept)
+            own = self.outer.take(inside, axis=0).take(inside, axis=1) if i else self.outer  # faster than both at once
             top, basis = known_pairs(own, d) if i else self.whole
             values[i, : len(top)] = top
             vectors[i, : len(top), kept] = basis

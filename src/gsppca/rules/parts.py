@@ -39,7 +39,8 @@ class Targets:
 
     def gram(self, standard: FloatArray) -> FloatArray:
         """Gram matrix of the relevant variables, in their units, from that of all in question."""
-        own = standard if self.relevant.all() else standard[np.ix_(self.relevant, self.relevant)]
+        inside = np.flatnonzero(self.relevant)
+        own = standard if self.relevant.all() else standard.take(inside, axis=0).take(inside, axis=1)
         units = self.units[self.relevant]
         return own if (units == 1).all() else own * units * units[:, None]
 
