@@ -295,3 +295,16 @@ def test_the_page_has_the_components_of_the_model_at_every_size():
     ratio = model.choose(n_relevant).explained_variance_ratio_.sum()
     np.testing.assert_allclose(content.explained[at], ratio, rtol=1e-6)
     assert not any("as many components" in one for one in cautions(content, model))
+
+
+@pytest.mark.filterwarnings("ignore:.*variables are relevant")
+def test_all_variables_are_compared_with_as_many_components_as_they_have():
+    """A core of many factors has ten components, all relevant variables as many as there are."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 14)) @ rng.standard_normal((14, 60)) + 0.5 * rng.standard_normal((300, 60))
+    model = GSPPCA(n_features_to_select="core").fit(X)
+    everything = model.choose(60)
+    assert model.n_components_ < everything.n_components_
+    sentences = " ".join(verdict(collect(model), model))
+    share = everything.explained_variance_ratio_.sum()
+    assert f"(all, with {everything.n_components_} components: {share:.1%})" in sentences

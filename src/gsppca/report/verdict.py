@@ -34,7 +34,10 @@ def verdict(content: Content, model: VariableSelection) -> list[str]:
     if content.component_ratios is not None:
         held = f"{count(len(content.component_ratios), 'component')} of the selected variables"
         everything = content.explained_at(content.n_ranked)
-        beside = "" if everything is None or content.n_selected == content.n_ranked else f" (all: {everything:.1%})"
+        # A list of all relevant variables may have more components than a core.
+        more = model._fitted.found.components_at(content.n_ranked)
+        whose = "all" if more == len(content.component_ratios) else f"all, with {more} components"
+        beside = "" if everything is None or content.n_selected == content.n_ranked else f" ({whose}: {everything:.1%})"
         share = _percent(float(content.component_ratios.sum()))
         sentences.append(f"The {held} span {share}{beside} of the total variance of all variables.")
     return [*sentences, *_certainty(content, model), *_against_noise(content)]

@@ -3,7 +3,8 @@
 Axes of a part come from one outer product ``Z Z'`` of all rows, of which each part is a submatrix; or, if neither side
 of the data is small, they are the best axes in the span of a start, the axes that the search has ended with, of its
 products with the second moments of the part, and of the products of these. That takes three passes over the data,
-whatever the number of parts; and six, if nothing is known to start with.
+whatever the number of parts. If nothing is known to start with, it is sums of rows, and there are five, after two for
+the sums.
 """
 
 from __future__ import annotations
