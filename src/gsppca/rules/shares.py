@@ -195,20 +195,24 @@ def describe_moments(
 
 
 class _Regressions:
-    """Predictions of each variable by the chosen ones, jointly or by one, without each fold; see `CoreDescription`."""
+    """Predictions of each variable by the chosen ones, jointly or by one, without each fold; see `CoreDescription`.
+
+    With coefficients ``B a``, where a are the products of the chosen columns with a variable without the fold, t those
+    on it, and T the products of the chosen columns with each other there, the squared errors on the fold exceed the
+    squares of the variable by ``a'B T B a - 2 a'B t``.
+    """
 
     def __init__(self, moments: FoldMoments):
         self.moments = moments
-        self.both, self.singles = [], []
+        self.forms, self.singles = [], []
         for number, test in enumerate(moments.own):
             train, n = moments.own.sum(axis=0) - test, int(moments.counts.sum() - moments.counts[number])
             shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
             weight, single = (1 - shrinkage) / n, train.diagonal()
             # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast
-            # as a solution, and there are as many of them as variables. With the moments of the fold below it, one
-            # product gives coefficients and predictions.
+            # as a solution, and there are as many of them as variables.
             inverse = weight * np.linalg.inv(weight * train + shrinkage * np.eye(len(train)))
-            self.both.append(np.vstack([inverse, test @ inverse]))
+            self.forms.append(np.hstack([inverse @ test @ inverse, -2 * inverse]))
             self.singles.append(1 / np.where(single > 0, single, np.inf))
 
     def shares(self, part: slice, products: FloatArray, total: FloatArray, place: IntArray) -> FloatArray:
@@ -216,12 +220,10 @@ class _Regressions:
         squares = self.moments.squares[part]
         jointly, singly = np.zeros((2, total.shape[1]))
         stands = (place, np.arange(len(place)))
-        for test, own, both, single in zip(products, self.moments.own, self.both, self.singles, strict=True):
-            train = total - test
-            coefficients, predicted = np.split(both @ train, 2)
-            predicted -= test
-            predicted -= test
-            jointly += np.einsum("mp,mp->p", coefficients, predicted)
+        for test, own, form, single in zip(products, self.moments.own, self.forms, self.singles, strict=True):
+            both = np.concatenate([total - test, test])
+            train = both[: len(test)]
+            jointly += np.einsum("mp,mp->p", train, form @ both)
             slopes = train[stands] * single[place]
             singly += slopes * (slopes * own.diagonal()[place] - 2 * test[stands])
         return -np.minimum(jointly, singly) / np.where(squares > 0, squares, np.inf)
