@@ -22,7 +22,7 @@ def targets(data, case):
     matrix = as_matrix(data)
     standard = matrix.scaled(1 / np.sqrt(matrix.column_squares / N))
     units = np.linspace(0.5, 2, P) if case == "own units" else np.ones(P)
-    return Targets(standard, ~np.isin(np.arange(P), CASES[case]), units)
+    return Targets(standard, np.arange(P), ~np.isin(np.arange(P), CASES[case]), units)
 
 
 def sine(one, other):

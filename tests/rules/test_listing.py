@@ -47,7 +47,7 @@ def test_what_all_variables_would_add_is_exact(way, units, monkeypatch):
     together.advance(4)
     alone = together.of(slice(0, 1))
     (forward,), remaining = alone.forwards, Remaining(alone.pool, work.places)
-    moments = work.decomposition.moments(work.everything, remaining.chosen[:3], remaining.chosen[3:], fold)
+    moments = work.decomposition.moments(remaining.chosen[:3], remaining.chosen[3:], fold)
     describe_moments(moments, also=remaining.add)
     Z, scale = (X - X.mean(axis=0)) / X.std(axis=0), np.ones(90) if np.all(units == 1) else X.std(axis=0)
     shrunken = (1 - forward.shrinkage) * Z.T @ Z / 150 + forward.shrinkage * np.eye(90)

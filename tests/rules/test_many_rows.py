@@ -66,7 +66,7 @@ def agree(one, other, **tolerances):
 def test_it_is_what_scores_and_rows_give(way, monkeypatch):
     """With the same folds, only the shrinkage of the description is approximate: its effect is in the sixth digit."""
     found = core(X, **WAYS[way])
-    monkeypatch.setattr(task, "FromFoldGrams", lambda targets, d, *_: FromGrams(targets, d))
+    monkeypatch.setattr(task, "FromFoldGrams", FromGrams)
     agree(found, core(X, **WAYS[way]), predicted=1e-5)
 
 
@@ -75,19 +75,19 @@ def test_fourth_powers_of_lengths_on_the_chosen(tails, monkeypatch):
     """Gaussian rows have elliptical contours, and independent t distributions have not."""
     seen = []
 
-    def noted(self, chosen):
-        seen.append((self, chosen))
+    def noted(self, *given):
+        seen.append((self, given))
         return np.ones(5)
 
     monkeypatch.setattr(FromFoldGrams, "_fourths", noted)
     data = factor_data(tails=tails)
     found = core(data, relevant=FOUND)
     monkeypatch.undo()
-    way, chosen = seen[0]
+    way, given = seen[0]
     Z = (data - data.mean(axis=0)) / data.std(axis=0)
     squares = np.sum(Z[:, found.core] ** 2, axis=1) ** 2
     exact = np.bincount(found.fold, weights=squares)
-    np.testing.assert_allclose(way._fourths(chosen), exact, rtol=0.02 if tails is None else 0.06)
+    np.testing.assert_allclose(way._fourths(*given), exact, rtol=0.02 if tails is None else 0.06)
 
 
 def test_folds_do_not_depend_on_order_or_rounding():

@@ -190,7 +190,7 @@ def find_core(
     fold = _dealt(task, rows)
     choice = _choose(task, fold, share)
     chosen, remaining = task.places[choice.remaining.chosen], choice.remaining
-    moments = task.decomposition.moments(task.everything, chosen[: choice.size], chosen[choice.size :], fold)
+    moments = task.decomposition.moments(chosen[: choice.size], chosen[choice.size :], fold)
     units = None if standardise else np.sqrt(matrix.column_squares / matrix.n_samples)
     description = describe_moments(moments, units, also=remaining.add)
     moments.remember_gram(task.everything)

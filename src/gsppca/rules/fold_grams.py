@@ -19,46 +19,29 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ColumnView
-from gsppca.data.base import Matrix
 from gsppca.data.folds import fold_products
 from gsppca.rules.parts import Part, Targets
-from gsppca.rules.shares import FoldMoments
 from gsppca.rules.training import Decomposition, FromGrams, known_pairs
 
 
 class FromFoldGrams(FromGrams):
-    """From products of the variables in question with all, over the rows of each fold.
-
-    Parameters
-    ----------
-    targets : Targets
-        The variables in question.
-    n_components : int
-        How many axes.
-    everything : Matrix
-        All variables, standardised.
-    places : ndarray of shape (n_used,)
-        Where those in question stand among them.
-    """
+    """From products of the variables in question with all, over the rows of each fold."""
 
     has_scores = False
+    fourths: FloatArray  # sums of squared squared lengths on the relevant variables, by fold
 
-    def __init__(self, targets: Targets, n_components: int, everything: Matrix, places: IntArray):
+    def __init__(self, targets: Targets, n_components: int):
         Decomposition.__init__(self, targets, n_components)
-        self.everything, self.places = everything, places
-        self.counts: IntArray = np.empty(0, dtype=np.intp)
-        self.sums: FloatArray = np.empty((0, 0, 0))
-        self.fourths: FloatArray = np.empty(0)
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
         """Return the parts, in the one pass over the data."""
-        folds = np.zeros(self.matrix.n_samples, dtype=np.int8) if fold is None else fold.astype(np.int8)
+        everything, places, n = self.targets.everything, self.targets.places, self.matrix.n_samples
+        folds = np.zeros(n, dtype=np.int8) if fold is None else fold.astype(np.int8)
         weights = np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
-        sums = fold_products(self.everything, self.places, folds, weights=weights)
+        sums = fold_products(everything, places, folds, weights=weights)
         self.counts, self.sums, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
-        whole = len(self.places) == self.sums.shape[2]
-        self.grams = self.sums if whole else self.sums[:, :, self.places]
-        total, n, fourths = self.grams.sum(axis=0), self.matrix.n_samples, float(self.fourths.sum())
+        self.grams = self.sums if len(places) == everything.n_features else self.sums[:, :, places]
+        total, fourths = self.grams.sum(axis=0), float(self.fourths.sum())
         assert isinstance(self.standard, ColumnView)
         self.standard.remember_gram(total)
         self.whole = known_pairs(self.targets.gram(total), self.n_components)
@@ -67,25 +50,10 @@ class FromFoldGrams(FromGrams):
         n_rows = [n, *(n - int(self.counts[i]) for i in left_out)]
         return self._parts(total, n_rows, [fourths, *(fourths - self.fourths[i] for i in left_out)])
 
-    def moments(self, everything: Matrix, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
-        """Products that `parts` has read."""
-        products = self.sums[:, np.searchsorted(self.places, chosen)]
-        rest, axes = np.searchsorted(self.places, others), self.targets.axes(self.whole[1].T)
-        return FoldMoments(
-            chosen=chosen,
-            counts=self.counts,
-            products=lambda part: (products[:, :, part], self.sums[:, rest, part].sum(axis=0)),
-            own=products[:, :, chosen],
-            score_products=products[:, :, self.places] @ axes.T,
-            fourths=self._fourths(products[:, :, chosen]),
-            squares=everything.column_squares,
-            score_squares=self.whole[0],
-        )
-
-    def _fourths(self, chosen: FloatArray) -> FloatArray:
-        """Sums of squared squared lengths on the chosen variables, by fold, from their Gram matrices."""
+    def _fourths(self, chosen: IntArray, grams: FloatArray, fold: IntArray) -> FloatArray:
+        """Sums of squared squared lengths on the chosen variables, by fold, from their Gram matrices alone."""
         relevant = [_gaussian(self.targets.gram(gram) / n) for gram, n in zip(self.grams, self.counts, strict=True)]
-        own = [_gaussian(gram / n) for gram, n in zip(chosen, self.counts, strict=True)]
+        own = [_gaussian(gram / n) for gram, n in zip(grams, self.counts, strict=True)]
         return self.fourths * np.array(own) / np.array(relevant)
 
 

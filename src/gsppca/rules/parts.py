@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,17 +20,26 @@ class Targets:
 
     Attributes
     ----------
-    standard : Matrix
-        All variables in question, standardised.
+    everything : Matrix
+        All variables, standardised.
+    places : ndarray of shape (n_features,)
+        Where the variables in question, those that predict, stand among all; ascending.
     relevant : ndarray of shape (n_features,), bool
         Those whose components are to be predicted.
     units : ndarray of shape (n_features,)
         What the standardised variables are multiplied by, where the components are computed.
     """
 
-    standard: Matrix
+    everything: Matrix
+    places: IntArray
     relevant: BoolArray
     units: FloatArray
+
+    @cached_property
+    def standard(self) -> Matrix:
+        """The variables in question, standardised."""
+        p = self.everything.n_features
+        return self.everything if len(self.places) == p else self.everything.columns(np.isin(np.arange(p), self.places))
 
     @property
     def matrix(self) -> Matrix:

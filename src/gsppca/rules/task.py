@@ -24,7 +24,6 @@ COMPLETE = 1024  # variables that are all in the pool
 LOOKS = (4, 12, 36)  # choices after which a pool of some variables is made anew
 MOST_TIMES = 8  # as many variables as usual are listed, where many are copies
 LARGEST_ORDER = 2048  # smaller side of the data up to which its Gram matrix is formed
-SQUARE = 1.5  # rows for each column up to which one outer product takes less memory than six Gram matrices
 SPARSE = 0.5  # of all variables: where fewer are relevant, most are noise
 
 
@@ -61,15 +60,13 @@ class Task:
     ):
         used = relevant.copy()
         used[include] = True
-        self.places = np.flatnonzero(used)
-        self.everything = _standardised(matrix)
-        own = matrix if used.all() else matrix.columns(used)
-        deviations = np.sqrt(own.column_squares / own.n_samples)
-        standard = self.everything if used.all() else _standardised(own)
-        targets = Targets(standard, relevant[used], np.ones(len(deviations)) if standardise else deviations)
-        n = own.n_samples
+        self.places, n = np.flatnonzero(used), matrix.n_samples
+        deviations = np.sqrt(matrix.column_squares / n)
+        self.everything = matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))  # a constant one is nothing
+        units = np.ones(len(self.places)) if standardise else deviations[used]
+        targets = Targets(self.everything, self.places, relevant[used], units)
         most = max(n - -(-n // n_folds(n)) - 1, 1)  # that the training rows of a fold have
-        self.decomposition = self._decomposed(targets, min(n_components, most, int(relevant.sum())))
+        self.decomposition = decompose(targets, min(n_components, most, int(relevant.sum())))
         self.allowed = ~np.isin(self.places, exclude)
         self.first = np.flatnonzero(np.isin(self.places, include))
         self.sparse = int(relevant.sum()) <= SPARSE * len(relevant)
@@ -80,12 +77,6 @@ class Task:
     def n_components(self) -> int:
         """How many components there are: those asked for, or as many as the training rows of a fold have."""
         return self.decomposition.n_components
-
-    def _decomposed(self, targets: Targets, n_components: int) -> Decomposition:
-        few = len(self.places) * self.everything.n_features <= LARGEST_GRAM**2
-        if self.everything.n_samples > MANY_ROWS and few:
-            return FromFoldGrams(targets, n_components, self.everything, self.places)
-        return decompose(targets, n_components)
 
     def selections(self, fold: IntArray | None) -> Selections:
         """Begin a forward selection on all rows, and one without each fold."""
@@ -199,13 +190,9 @@ def decompose(targets: Targets, n_components: int) -> Decomposition:
     n_components : int
         How many axes; at most the smaller side of the smallest part.
     """
-    n, p = targets.standard.n_samples, int(targets.relevant.sum())
+    n, p = targets.everything.n_samples, int(targets.relevant.sum())
+    if n > MANY_ROWS and len(targets.places) * targets.everything.n_features <= LARGEST_GRAM**2:
+        return FromFoldGrams(targets, n_components)
     if min(n, p) > LARGEST_ORDER:
         return Iterated(targets, n_components)
-    return FromOuterGram(targets, n_components) if n <= SQUARE * p else FromGrams(targets, n_components)
-
-
-def _standardised(matrix: Matrix) -> Matrix:
-    """Divide every column by its standard deviation; a constant one is nothing."""
-    deviations = np.sqrt(matrix.column_squares / matrix.n_samples)
-    return matrix.scaled(1 / np.where(deviations > 0, deviations, np.inf))
+    return FromOuterGram(targets, n_components) if n < p else FromGrams(targets, n_components)

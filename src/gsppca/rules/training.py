@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
-from gsppca.data.base import Matrix
+from gsppca.data.chosen_columns import column_values
 from gsppca.data.folds import fold_grams, scores_and_squares
 from gsppca.linalg.spectrum import top_pairs
 from gsppca.rules.parts import Part, Targets
@@ -27,6 +27,7 @@ from gsppca.rules.shares import FoldMoments
 from gsppca.rules.shrinkage import ledoit_wolf
 
 NONE = 1e-10  # of the largest eigenvalue: one below it is rounding
+MOST_DESCRIBED = 1024  # variables whose products are all held, so that those chosen can be described by them
 
 
 class Decomposition(ABC):
@@ -66,9 +67,9 @@ class Decomposition(ABC):
         """Sums of squares of the relevant variables, by row, shape (n_samples,)."""
         return self.scores_and_squares[1]
 
-    def moments(self, everything: Matrix, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
+    def moments(self, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
         """Products of chosen columns, and of others, with all of the standardised data; after `parts`."""
-        return FoldMoments.of(everything, chosen, self.scores, fold, others)
+        return FoldMoments.of(self.targets.everything, chosen, self.scores, fold, others)
 
     @abstractmethod
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
@@ -95,6 +96,8 @@ class FromGrams(Decomposition):
     """From ``Z'Z`` of the folds: parts are sums, and so are all products of columns."""
 
     grams: FloatArray  # of the variables in question, by fold
+    sums: FloatArray | None = None  # the same of these with all variables, where they are known
+    counts: IntArray  # numbers of rows, by fold
     fold_axes: list[FloatArray]  # of the parts without each fold
 
     def __init__(self, targets: Targets, n_components: int):
@@ -110,10 +113,48 @@ class FromGrams(Decomposition):
 
     def parts(self, fold: IntArray | None) -> Iterator[Part]:
         """Yield the parts, from one Gram matrix for each fold."""
-        total = self.standard.gram
-        self.grams = total[None] if fold is None else fold_grams(self.standard, fold)
-        fourths = [float(np.sum(self.row_squares[rows] ** 2)) for rows in self._rows(fold)]
-        return self._parts(total, [int(rows.sum()) for rows in self._rows(fold)], fourths)
+        total, rows = self.standard.gram, self._rows(fold)
+        if fold is None:
+            self.grams = total[None]
+        else:
+            self._read(fold)
+        fourths = [float(np.sum(self.row_squares[own] ** 2)) for own in rows]
+        return self._parts(total, [int(own.sum()) for own in rows], fourths)
+
+    def _read(self, fold: IntArray) -> None:
+        """Sum up products over the rows of each fold; if most variables are in question, of all, to be described."""
+        everything, places = self.targets.everything, self.targets.places
+        self.counts = np.bincount(fold)
+        if not everything.n_features <= min(2 * len(places), MOST_DESCRIBED):
+            self.grams = fold_grams(self.standard, fold)
+        elif len(places) == everything.n_features:
+            self.grams = self.sums = fold_grams(everything, fold)
+        else:
+            self.sums = fold_grams(everything, fold).take(places, axis=1)
+            self.grams = self.sums.take(places, axis=2)
+
+    def moments(self, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
+        """Products that are known, or from the data."""
+        if self.sums is None:
+            return super().moments(chosen, others, fold)
+        places, axes = self.targets.places, self.targets.axes(self.whole[1].T)
+        own, rest, sums = np.searchsorted(places, chosen), np.searchsorted(places, others), self.sums
+        products = sums[:, own]
+        return FoldMoments(
+            chosen=chosen,
+            counts=self.counts,
+            products=lambda part: (products[:, :, part], sums[:, rest, part].sum(axis=0)),
+            own=products[:, :, chosen],
+            score_products=products[:, :, places] @ axes.T,
+            fourths=self._fourths(chosen, products[:, :, chosen], fold),
+            squares=self.targets.everything.column_squares,
+            score_squares=self.whole[0],
+        )
+
+    def _fourths(self, chosen: IntArray, grams: FloatArray, fold: IntArray) -> FloatArray:
+        """Sums of squared squared lengths on the chosen variables, by fold, given their Gram matrices."""
+        values = column_values(self.targets.everything, chosen)
+        return (fold == np.arange(len(grams))[:, None]) @ np.einsum("ij,ij->i", values, values) ** 2
 
     def _parts(self, total: FloatArray, n_rows: Sequence[int], fourths: Sequence[float]) -> Iterator[Part]:
         """Yield the parts from their numbers of rows and the sums of the squared sums of squares of these."""
@@ -145,13 +186,14 @@ class FromGrams(Decomposition):
 
     def among(self, variables: IntArray) -> PoolProducts:
         """Products that the Gram matrices hold already."""
+        each = list(zip(self.grams, self.fold_axes, strict=bool(self.fold_axes)))
+        with_scores = [gram @ axes.T for gram, axes in each]
+        squares = [np.einsum("pk,kp->k", own, axes) for own, axes in zip(with_scores, self.fold_axes, strict=True)]
         everything = len(variables) == len(self.targets.relevant)
-        rows = self.grams if everything else self.grams[:, variables]
-        scores = list(zip(self.grams, self.fold_axes, strict=bool(self.fold_axes)))
         return GramProducts(
-            grams=rows if everything else rows[:, :, variables],
-            with_scores=np.array([own @ axes.T for own, axes in zip(rows, self.fold_axes, strict=False)]),
-            score_squares=np.array([np.einsum("kp,kp->k", axes @ gram, axes) for gram, axes in scores]),
+            grams=self.grams if everything else self.grams.take(variables, axis=1).take(variables, axis=2),
+            with_scores=np.array([own if everything else own[variables] for own in with_scores]),
+            score_squares=np.array(squares),
         )
 
 
