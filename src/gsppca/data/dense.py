@@ -99,9 +99,11 @@ class DenseMatrix(ArrayMatrix):
 
     def _gram(self) -> FloatArray:
         # Blocks as tall as half their width: a thinner one would cost a whole Gram matrix of sums for few products.
-        height = max(BLOCK_BYTES // (8 * self.n_features), self.n_features // 2)
+        blocks = self._row_slices(max(BLOCK_BYTES // (8 * self.n_features), self.n_features // 2))
+        if len(blocks) == 1:
+            return _square(self._centred(ALL).T)
         total = np.zeros((self.n_features, self.n_features), order="F")
-        for rows in self._row_slices(height):
+        for rows in blocks:
             block = self._centred(rows)
             by_row = block.flags.c_contiguous
             # The upper triangle, added in place: a second Gram matrix could be as large as the data.

@@ -37,21 +37,10 @@ def fold_grams(matrix: Matrix, fold: IntArray) -> FloatArray:
 
 
 def _block_fold_grams(part: ArrayMatrix, rows: slice, fold: IntArray, n_folds: int) -> FloatArray:
-    own = fold[rows]
-    p = part.n_features
-    # Blocks that give each fold half as many rows as there are columns: thinner ones would cost a whole Gram matrix of
-    # sums for few products.
-    height = max(BLOCK_BYTES // (8 * p), n_folds * max(LEAST_HEIGHT, p // 2))
-    totals = np.empty((n_folds, p, p))
-    for start in range(0, part.n_samples, height):
-        block = part._centred(slice(start, min(start + height, part.n_samples)))
-        for number in range(n_folds):
-            chosen = block[own[start : start + height] == number]
-            if start:
-                totals[number] += chosen.T @ chosen
-            else:
-                np.matmul(chosen.T, chosen, out=totals[number])
-    return totals
+    grams = np.empty((n_folds, part.n_features, part.n_features))
+    for number in range(n_folds):
+        grams[number] = part.rows(fold[rows] == number)._gram()
+    return grams
 
 
 def fold_products(

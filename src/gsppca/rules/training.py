@@ -186,14 +186,20 @@ class FromGrams(Decomposition):
 
     def among(self, variables: IntArray) -> PoolProducts:
         """Products that the Gram matrices hold already."""
-        each = list(zip(self.grams, self.fold_axes, strict=bool(self.fold_axes)))
-        with_scores = [gram @ axes.T for gram, axes in each]
-        squares = [np.einsum("pk,kp->k", own, axes) for own, axes in zip(with_scores, self.fold_axes, strict=True)]
-        everything = len(variables) == len(self.targets.relevant)
+        with_scores, squares = self._with_scores
+        if len(variables) == len(self.targets.relevant):
+            return GramProducts(self.grams, with_scores, squares)
         return GramProducts(
-            grams=self.grams if everything else self.grams.take(variables, axis=1).take(variables, axis=2),
-            with_scores=np.array([own if everything else own[variables] for own in with_scores]),
-            score_squares=np.array(squares),
+            self.grams.take(variables, axis=1).take(variables, axis=2), with_scores.take(variables, axis=1), squares
+        )
+
+    @cached_property
+    def _with_scores(self) -> tuple[FloatArray, FloatArray]:
+        """Products of columns with the scores of each fold, on the axes without it, and squares of these scores."""
+        each = list(zip(self.grams, self.fold_axes, strict=bool(self.fold_axes)))
+        products = np.array([gram @ axes.T for gram, axes in each])
+        return products, np.array(
+            [np.einsum("pk,kp->k", own, axes) for own, (_, axes) in zip(products, each, strict=True)]
         )
 
 
