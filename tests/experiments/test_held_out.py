@@ -76,6 +76,19 @@ def test_groups_that_are_apart_are_found():
     assert clustering_scores(noise, labels, seed=3, n_starts=1, n_runs=2) == pytest.approx(np.mean(runs, axis=0))
 
 
+def test_clusters_of_many_columns_are_those_of_k_means_on_all_of_them():
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import normalized_mutual_info_score
+
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 12)
+    Z = rng.standard_normal((36, 150)) + rng.standard_normal((3, 150))[labels] / 3
+    found = [KMeans(3, n_init=2, random_state=seed).fit_predict(Z) for seed in range(12, 16)]
+    expected = [normalized_mutual_info_score(labels, one) for one in found]
+    assert len(set(expected)) > 1
+    assert clustering_scores(Z, labels, seed=3, n_starts=2, n_runs=4)[1] == pytest.approx(np.mean(expected))
+
+
 def test_redundancy_is_the_mean_absolute_correlation():
     Z = factors()
     upper = np.abs(np.corrcoef(Z.T))[np.triu_indices(30, 1)]

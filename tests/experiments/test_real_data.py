@@ -136,6 +136,40 @@ def test_quick_on_sets_of_scikit_learn(tmp_path):
     assert verdicts["madelon: the default selects exactly its 20 variables, in 5 dimensions"] == UNTESTABLE
 
 
+def test_groups_are_looked_for_on_the_variables_of_both_halves():
+    """Means over the halves, each with starts of its own; a half without variables is left out."""
+    from gsppca.experiments.beyond.real_groups import groups
+    from gsppca.experiments.selection_measures import clustering_scores, neighbour_accuracy, redundancy
+
+    Z, labels = standardised(factors(40, 12)), np.repeat([0, 1, 2, 3], 10)
+    one, other, none = np.arange(12) < 5, np.arange(12) >= 8, np.zeros(12, dtype=bool)
+    both = groups(Z, labels, [one, other], seed=7, n_runs=3)
+    clustered = [clustering_scores(Z[:, mask], labels, 14 + i, 5, 3) for i, mask in enumerate((one, other))]
+    assert (both["clustering"], both["nmi"]) == pytest.approx(np.mean(clustered, axis=0))
+    assert both["redundancy"] == pytest.approx((redundancy(Z[:, one]) + redundancy(Z[:, other])) / 2)
+    near = [neighbour_accuracy(Z[:, mask], labels, 14 + i) for i, mask in enumerate((one, other))]
+    assert both["accuracy"] == pytest.approx(np.mean(near))
+    assert groups(Z, labels, [none, other], seed=7, n_runs=3)["nmi"] == pytest.approx(clustered[1][1])
+    assert groups(Z, labels, [none, none], seed=7, n_runs=3) == {}
+    assert set(groups(Z, None, [one, other], seed=7, n_runs=3)) == {"redundancy"}
+
+
+def test_the_own_size_has_most_runs_of_k_means_and_draws_share_them(monkeypatch):
+    from gsppca.experiments.beyond import real_data
+
+    runs = []
+
+    def count(Z, labels, masks, seed, n_runs):
+        runs.append(n_runs)
+        return {}
+
+    monkeypatch.setattr(real_data, "groups", count)
+    monkeypatch.setattr(real_data, "_mean", lambda rows: rows[0])
+    get_experiment("real-data").run(RunSpec.of(7, {"data": "wine", "method": "all"}))
+    get_experiment("real-data").run(RunSpec.of(7, {"data": "wine", "method": "random"}))
+    assert runs == [10] + 5 * [1, 2]
+
+
 def test_runs_are_the_same_again():
     experiment = get_experiment("real-data")
     spec = RunSpec.of(7, {"data": "wine", "method": "random"})

@@ -38,6 +38,8 @@ def clustering_scores(
     from sklearn.metrics.cluster import contingency_matrix
 
     truth = np.unique(np.asarray(labels), return_inverse=True)[1]
+    if Z.shape[1] > Z.shape[0]:
+        Z = np.asarray(np.linalg.qr(Z.T, mode="r")).T  # all distances between rows, in fewer columns
     scores = np.empty((n_runs, 2))
     for run in range(n_runs):
         start = seed if n_runs == 1 else seed * n_runs + run

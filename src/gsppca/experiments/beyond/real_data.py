@@ -14,19 +14,18 @@ from gsppca._typing import BoolArray, FloatArray
 from gsppca.experiments.beyond import real_verdicts
 from gsppca.experiments.beyond import real_views as views
 from gsppca.experiments.beyond.peers import absent_packages
+from gsppca.experiments.beyond.real_groups import FEWER_RUNS, N_RUNS, groups, known_groups
 from gsppca.experiments.beyond.real_sets import MADELON, SETS, Split, load, split, why_absent
 from gsppca.experiments.held_out import LEAST_SHRINKAGE, HeldOut, standardised
 from gsppca.experiments.methods import column_order, get_method, own_procedure, register_method
 from gsppca.experiments.paper.printed import notes_of
-from gsppca.experiments.selection_measures import clustering_scores, neighbour_accuracy, nogueira_stability, redundancy
+from gsppca.experiments.selection_measures import nogueira_stability
 from gsppca.experiments.spec import Claim, Experiment, Plan, Row, RunSpec, Table
 from gsppca.progress import tell
 
 SIZES = (10, 30, 100)
 FIRST_SEED, N_SPLITS = 100, 3  # splits 0 to 2 were looked at while the core was made
 N_DRAWS = 5
-N_STARTS, N_RUNS = 5, 4  # of k-means
-MOST_PAIRED = 1000
 OWN, WHOLE, SCALED = "own", "whole", "whole scaled"
 CORE, RELEVANT, DEFAULT = views.CORE, views.RELEVANT, views.DEFAULT
 RANDOM, ALL = views.RANDOM, views.ALL
@@ -118,7 +117,8 @@ class RealData(Experiment):
         here = split(spec["data"], spec.seed)
         if spec["method"] != RANDOM:
             return _rows(here, [_choose(spec, here, half) for half in (0, 1)], spec.seed)
-        draws = [_rows(here, [_draw(spec, here, half, i) for half in (0, 1)], spec.seed) for i in range(N_DRAWS)]
+        drawn = [[_draw(spec, here, half, i) for half in (0, 1)] for i in range(N_DRAWS)]
+        draws = [_rows(here, both, spec.seed, N_DRAWS) for both in drawn]
         return [_mean(list(same)) for same in zip(*draws, strict=True)]
 
     def summary(self, rows: Any) -> list[Table]:
@@ -200,8 +200,8 @@ def _draw(spec: RunSpec, here: Split, half: int, number: int) -> Chosen:
     return Chosen({at: np.isin(np.arange(p), order[:size]) for at, size in wanted.items()}, None, 0.0)
 
 
-def _rows(here: Split, chosen: Sequence[Chosen], seed: int) -> list[Row]:
-    """Measures of what was chosen on the two halves, a row for every size."""
+def _rows(here: Split, chosen: Sequence[Chosen], seed: int, n_draws: int = 1) -> list[Row]:
+    """Measures of what was chosen on the two halves, a row for every size; draws share the runs of k-means."""
     rows = []
     for at in chosen[0].supports:
         masks = [one.supports[at] for one in chosen]
@@ -224,7 +224,8 @@ def _rows(here: Split, chosen: Sequence[Chosen], seed: int) -> list[Row]:
             row |= {"promised": float(np.mean(promised)), "kept": float(np.mean(kept)), "gap": max(gaps, key=abs)}
         if at == OWN and hasattr(chosen[0].model, "relevant_"):
             row["relevant"] = float(np.mean([one.model.relevant_.sum() for one in chosen]))
-        rows.append(row | _groups(here, masks[0], seed))
+        n_runs = max(1, (N_RUNS if at == OWN else FEWER_RUNS) // n_draws)
+        rows.append(row | groups(here.Z, here.data.labels, masks, seed, n_runs))
     return rows
 
 
@@ -239,23 +240,6 @@ def _kept(here: Split, half: int, chosen: Chosen) -> float:
 def _is_core(chosen: Sequence[Chosen]) -> bool:
     """Whether the variables are a core, which promises a share."""
     return all(getattr(one.model, "selected_by_", "") == "core" for one in chosen)
-
-
-def _groups(here: Split, mask: BoolArray, seed: int) -> Row:
-    """Redundancy, and how well known groups show, of the variables chosen on the first half."""
-    chosen = np.flatnonzero(mask)
-    if not len(chosen):
-        return {}
-    Z, labels = here.Z[:, chosen], here.data.labels
-    part = Z if len(chosen) <= MOST_PAIRED else Z[:, np.random.default_rng(0).permutation(len(chosen))[:MOST_PAIRED]]
-    found: Row = {"redundancy": redundancy(part)}
-    return found if labels is None else found | _known_groups(Z, labels, seed)
-
-
-def _known_groups(Z: FloatArray, labels: Any, seed: int) -> Row:
-    """How well known groups show in some standardised columns."""
-    clustering, nmi = clustering_scores(Z, labels, seed, N_STARTS, N_RUNS)
-    return {"accuracy": neighbour_accuracy(Z, labels, seed), "clustering": clustering, "nmi": nmi}
 
 
 def _stability(masks: Sequence[BoolArray]) -> float | None:
@@ -297,7 +281,7 @@ def _whole(name: str, seed: int, scale: bool) -> Row:
     }
     if data.labels is not None:
         chosen = np.sort(order[np.flatnonzero(model.support_)])
-        row |= _known_groups(standardised(data.X)[:, chosen], data.labels, seed)
+        row |= known_groups(standardised(data.X)[:, chosen], data.labels, seed)
     if name == "madelon":
         selected = data.columns[order[np.flatnonzero(model.support_)]]
         row["hits"] = int(np.isin(selected, MADELON).sum())
