@@ -142,7 +142,7 @@ class Forward:
         self.order.append(variable)
         self.allowed[variable] = self.copies[variable] = False
         self.explained.append((self.explained[-1] if self.explained else 0.0) + float(slopes @ slopes))
-        self.unexplained -= np.outer(slopes, slopes)
+        self.unexplained -= slopes[:, None] * slopes
         self.agreement.add(shared, own, link)
         self.agreements.append(self.agreement.value)
         if not self.sparse and self.explained[-1] >= PROMISED * self.total:

@@ -164,7 +164,7 @@ class Pool:
                 forward.settled = True  # it cannot be raised any more
             forward.accept(k, slopes, *own)
         moments = self.products.of_one(self.numbers, self.places[every, places])
-        moments = (moments if self.complete else np.take_along_axis(moments, self.places, axis=1)) / self.n_rows
+        moments = (moments if self.complete else moments[every[:, None], self.places]) / self.n_rows
         self._postpone(places, moments)
         self.closed[every, places] = -np.inf
         self.links += np.square(moments * (self.units * self.units[every, places][:, None]))
