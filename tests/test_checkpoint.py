@@ -64,7 +64,7 @@ def save_always(monkeypatch):
 
 @functools.cache
 def fit_that_lived(**parameters):
-    return GSPPCA(3, method=Paper(tol=1e-7, **parameters), random_state=3).fit(sparse_factor_data(0, n=100, p=40)[0])
+    return GSPPCA(3, method=Paper(tol=1e-12, **parameters), random_state=3).fit(sparse_factor_data(0, n=100, p=40)[0])
 
 
 @pytest.mark.parametrize("parameters", [{}, {"init": "random"}, {"scale_ranking": True}], ids=str)
@@ -72,7 +72,7 @@ def fit_that_lived(**parameters):
 def test_a_fit_that_died_ends_with_the_same_bits(factor_data, tmp_path, monkeypatch, parameters, n_products):
     X, _ = factor_data(0, n=100, p=40)
     wanted = fit_that_lived(**parameters)
-    model = GSPPCA(3, method=Paper(tol=1e-7, checkpoint=tmp_path / "state.npz", **parameters), random_state=3)
+    model = GSPPCA(3, method=Paper(tol=1e-12, checkpoint=tmp_path / "state.npz", **parameters), random_state=3)
     with monkeypatch.context() as context:
         die_after(context, n_products + 1)  # the first one is for the file to know its data by
         with pytest.raises(DiedError):

@@ -171,7 +171,8 @@ def relaxed_vem(
     tol : float, default=1e-6
         Stop when an iteration raises the bound by less than this, per entry of X.
     accelerate : bool, default=True
-        Whether to extrapolate the iterations (SQUAREM). The bound never falls either way.
+        Whether to accelerate the iterations, by moves that raise the bound further and by extrapolation (SQUAREM). The
+        bound never falls either way.
     noise_first : bool, default=False
         Whether sigma is updated before u, in the order in which the paper prints equations 13 to 15, or after it. The
         bound never falls either way.

@@ -92,13 +92,13 @@ def test_the_grid_goes_on_from_the_best_bound(factor_data, seed, short):
     np.testing.assert_allclose(relaxed_vem(X, 3, short_iterations=short).bounds[:short], best, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("seed", "goes_on"), [(8, 10.0), (0, 1.0)])
-def test_a_start_that_collapses_gives_way_to_the_next_best(seed, goes_on):
-    """Section 3.3: after five iterations 0.1 is the best start, then 10, then 1. For seed 0 both lead to u = 0."""
-    X = make_model_selection(40, noise="laplacian", random_state=seed).X
-    short = {rate: relaxed_vem(X, 10, slab_rate=rate, max_iter=5).bounds[-1] for rate in GRID}
-    ends = {rate: relaxed_vem(X, 10, slab_rate=rate) for rate in GRID}
+@pytest.mark.parametrize(("seed", "accelerate", "goes_on"), [(8, True, 10.0), (0, True, 10.0), (0, False, 1.0)])
+def test_a_start_that_collapses_gives_way_to_the_next_best(seed, accelerate, goes_on):
+    """Section 3.3: after five iterations 0.1 is the best start, then 10, then 1; plain iterations let two collapse."""
+    X, given = make_model_selection(40, noise="laplacian", random_state=seed).X, {"accelerate": accelerate}
+    short = {rate: relaxed_vem(X, 10, slab_rate=rate, max_iter=5, **given).bounds[-1] for rate in GRID}
+    ends = {rate: relaxed_vem(X, 10, slab_rate=rate, **given) for rate in GRID}
     in_turn = sorted(GRID, key=short.__getitem__, reverse=True)
     assert ends[in_turn[0]].collapsed
     assert next(rate for rate in in_turn if not ends[rate].collapsed) == goes_on
-    np.testing.assert_allclose(relaxed_vem(X, 10).relevance, ends[goes_on].relevance, atol=1e-6)
+    np.testing.assert_allclose(relaxed_vem(X, 10, **given).relevance, ends[goes_on].relevance, atol=1e-6)

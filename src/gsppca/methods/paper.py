@@ -54,7 +54,8 @@ class Paper(Parameters):
     short_iterations : int, default=5
         Iterations of each short run.
     accelerate : bool, default=True
-        Whether to extrapolate the iterations of the variational EM (SQUAREM). The bound never falls either way.
+        Whether to accelerate the variational EM, by moves that raise the bound further and by extrapolation (SQUAREM).
+        The bound never falls either way.
     noise_first : bool, default=False
         Whether to update sigma before u, the order of equations 13 to 15.
     discard_zeros : bool, default=False

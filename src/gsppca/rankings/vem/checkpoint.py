@@ -17,7 +17,8 @@ import numpy as np
 from gsppca._checkpoint import StateFile
 from gsppca._typing import FloatArray
 from gsppca.data import Matrix
-from gsppca.rankings.vem.em import Run, Step
+from gsppca.rankings.vem.em import Run
+from gsppca.rankings.vem.update import Step
 from gsppca.results import RelaxedState
 
 FORMAT = 1

@@ -10,8 +10,9 @@ import numpy as np
 
 from gsppca._typing import FloatArray
 from gsppca.data.base import Matrix
-from gsppca.rankings.vem.em import Progress, Run, Step, em_step, relaxed_em
+from gsppca.rankings.vem.em import Progress, Run, em_step, relaxed_em
 from gsppca.rankings.vem.start import start_state
+from gsppca.rankings.vem.update import Step
 from gsppca.results import RelaxedFit, RelaxedState
 
 TOGETHER = 8  # arrays of the size of the loadings that every start needs at once
