@@ -16,10 +16,11 @@ from gsppca.evidence import by_products, decompose
 from gsppca.evidence.decompose import Decomposer
 from gsppca.evidence.search import find_support
 from gsppca.rules import task
+from gsppca.stages import count_leading
 from tests.needs import optional
 
 LIMIT, HELD = 40, 32
-MOST_PASSES = 27  # of a whole fit with a dense truth
+MOST_PASSES = 20  # of a whole fit with a dense truth
 
 
 def factor_data(n=300, p=120, q=20, d=3, *, strength=1.5, own=False, seed=0):
@@ -72,6 +73,97 @@ def test_large_supports_are_exact_where_factors_stand_out(monkeypatch, size):
     assert (behind > 0.95).all()
     found, wanted = (np.abs(way.projections(3)) for way in (other, one))
     np.testing.assert_allclose(found, wanted, atol=1e-5 * wanted.max())
+
+
+def test_products_with_axes_are_known_in_other_units(monkeypatch):
+    force(monkeypatch)
+    matrix = as_matrix(factor_data(q=60))
+    Decomposer(matrix, 5).of(np.ones(120, dtype=bool))
+    scaled = matrix.scaled(np.linspace(0.5, 2, 120))
+    for one in (matrix, scaled, scaled.scaled(np.linspace(3, 1, 120))):
+        known = by_products._known_images(one)
+        assert known is not None
+        wanted = one.gram_product(known.axes)
+        np.testing.assert_allclose(known.images, wanted, atol=1e-10 * np.abs(wanted).max())
+    assert by_products._known_images(matrix.columns(np.arange(120) > 0)) is None
+
+
+def in_blocks(X):
+    return as_matrix(as_blocks(optional("dask.array").from_array(X, chunks=(70, -1))))
+
+
+@pytest.mark.parametrize("q", [20, 100])
+def test_a_search_goes_on_from_the_axes_that_counted_the_components(monkeypatch, q):
+    """Their products are known: one pass more is enough."""
+    X, everything = factor_data(q=q), np.ones(120, dtype=bool)
+    exact = Decomposer(as_matrix(X), 5).of(everything)
+    force(monkeypatch)
+    monkeypatch.setattr(Matrix, "prefers_gram", False)
+    monkeypatch.setattr(Matrix, "prefers_outer_gram", False)
+    counted = in_blocks(X)
+    assert count_leading(counted, 4) == 3
+    n_counting = counted.X.n_passes
+    found = Decomposer(counted, 5).of(everything)
+    assert counted.X.n_passes <= n_counting + 1
+    np.testing.assert_allclose(found.spectrum.leading[:3], exact.spectrum.leading[:3], rtol=1e-10)
+    one, other = (np.abs(way.projections(3)) for way in (found, exact))
+    np.testing.assert_allclose(one, other, atol=1e-5 * other.max())
+
+
+def test_other_units_take_few_passes_more(monkeypatch):
+    X, everything, scale = factor_data(q=60), np.ones(120, dtype=bool), np.linspace(0.5, 2, 120)
+    exact = Decomposer(as_matrix(X * scale), 5).of(everything)
+    force(monkeypatch)
+    monkeypatch.setattr(Matrix, "prefers_gram", False)
+    matrix = in_blocks(X)
+    before = Decomposer(matrix, 5)
+    before.of(everything)
+    n_passes = matrix.X.n_passes
+    found = before.scaled(matrix.scaled(scale), scale).of(everything)
+    assert matrix.X.n_passes <= n_passes + by_products.MOST_PASSES - by_products.N_KNOWN
+    np.testing.assert_allclose(found.spectrum.leading[:3], exact.spectrum.leading[:3], rtol=1e-10)
+    one, other = (np.abs(way.projections(3)) for way in (found, exact))
+    np.testing.assert_allclose(one, other, atol=1e-5 * other.max())
+
+
+def test_a_larger_support_after_a_smaller_one_is_exact(monkeypatch):
+    X = factor_data(q=60)
+    exact, fast = both_ways(monkeypatch, X)
+    monkeypatch.setattr(Matrix, "prefers_gram", False)
+    for size in (80, 120):
+        support = np.arange(120) < size
+        one, other = exact.of(support), fast.of(support)
+        np.testing.assert_allclose(other.spectrum.leading[:3], one.spectrum.leading[:3], rtol=1e-10)
+        found, wanted = (np.abs(way.projections(3)) for way in (other, one))
+        np.testing.assert_allclose(found, wanted, atol=1e-5 * wanted.max())
+
+
+def test_iterations_that_do_not_settle_are_not_repeated(monkeypatch):
+    """Eigenvalues that fall slowly: one pass brings the products of all columns, and large supports take no other."""
+    force(monkeypatch)
+    monkeypatch.setattr(Matrix, "prefers_gram", False)
+    rng, p = np.random.default_rng(0), 400
+    X = rng.standard_normal((500, p)) * np.arange(1, p + 1) ** -0.3 @ np.linalg.qr(rng.standard_normal((p, p)))[0]
+    supports = [np.arange(p) < size for size in (p, HELD, 380, 350)]
+    n_passes, found = [], []
+    matrix = in_blocks(X)
+    fast, in_memory = Decomposer(matrix, 5), Decomposer(as_matrix(X), 5)
+    for support in supports:
+        before = matrix.X.n_passes
+        found.append(fast.of(support))
+        n_passes.append(matrix.X.n_passes - before)
+    assert n_passes == [2 + by_products.MOST_PASSES, 1, 1, 0]
+    assert matrix.known_images is not None
+    assert not matrix.known_images.settled
+    before = matrix.X.n_passes
+    scale = np.linspace(0.5, 2, p)
+    found.append(fast.scaled(matrix.scaled(scale), scale).of(supports[0]))
+    assert matrix.X.n_passes == before
+    wanted = [in_memory.of(support) for support in supports]
+    wanted.append(in_memory.scaled(in_memory.matrix.scaled(scale), scale).of(supports[0]))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one.spectrum.leading, other.spectrum.leading, rtol=1e-9)
+        np.testing.assert_allclose(np.abs(one.projections(2)), np.abs(other.projections(2)), rtol=1e-5, atol=1e-5)
 
 
 CASES = {
@@ -127,12 +219,12 @@ def test_order_and_container_do_not_matter(monkeypatch, case):
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_whole_fit_reads_the_data_at_most_fourteen_times(monkeypatch, own):
+def test_a_whole_fit_reads_the_data_at_most_seven_times(monkeypatch, own):
     force(monkeypatch)
     X = factor_data(4200, 120, own=own)
     blocks = as_blocks(optional("dask.array").from_array(X, chunks=(1100, -1)))
     model = GSPPCA(3).fit(blocks)
-    assert blocks.n_passes <= 14
+    assert blocks.n_passes <= 7
     np.testing.assert_array_equal(model.relevant_, GSPPCA(3).fit(X).relevant_)
 
 

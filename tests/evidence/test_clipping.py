@@ -166,3 +166,25 @@ def test_tails_are_heavy_beyond_half_or_four_errors(n, p):
         assert tails.heavy == (tails.excess > limit)
         seen.add(tails.heavy)
     assert seen == {False, True}
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(("n_held", "n_passes"), [(0, 10), (2, 5), (50, 2)])
+def test_the_last_rounds_are_those_of_columns_in_memory(monkeypatch, kind, n_held, n_passes):
+    """Once few columns are left, one pass brings them into memory: the rounds are the same, and the passes fewer."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, (400, 60)) * (rng.random((400, 60)) < 0.9)
+    X[:, ::5] = rng.poisson(0.02, (400, 12))
+    X[:, 10] = 0
+    X[7, 10] = 1
+    wanted = tails_of(X)
+    array = optional("dask.array").from_array(X, chunks=(90, -1))
+    blocks = as_blocks(array if kind == "dense" else array.map_blocks(sparse.csr_array))
+    monkeypatch.setattr("gsppca.data.blocks.HELD_BYTES", n_held * X[:, 0].nbytes)
+    matrix = as_matrix(blocks)
+    before = blocks.n_passes
+    tails = measure_tails(matrix.X, matrix.mean)
+    assert blocks.n_passes - before == 1 + n_passes
+    for name in ("low", "high", "mean", "squares"):
+        np.testing.assert_allclose(getattr(tails, name), getattr(wanted, name), rtol=1e-12, atol=1e-12, err_msg=name)
+    np.testing.assert_array_equal(tails.rare, wanted.rare)

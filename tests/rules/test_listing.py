@@ -301,3 +301,29 @@ def test_included_excluded_and_relevance(small_lists):
     np.testing.assert_array_equal(
         order, np.append(order[:n_head], np.setdiff1d(np.flatnonzero(relevant), order[:n_head]))
     )
+
+
+@pytest.mark.parametrize("many_rows", [False, True], ids=["values", "products by fold"])
+@pytest.mark.parametrize(("most_held", "few"), [(0, False), (350, True)])
+def test_one_pass_brings_what_later_pools_ask_for(small_lists, monkeypatch, many_rows, most_held, few):
+    """The same core, whatever is held."""
+    monkeypatch.setattr(task, "decompose", FromOuterGram)
+    monkeypatch.setattr("gsppca.rules.by_rows.MOST_HELD", most_held)
+    if many_rows:
+        monkeypatch.setattr("gsppca.rules.by_rows.MANY_ROWS", 100)
+    X, reads = factor_data(150, 400), []
+    X += np.random.default_rng(7).standard_normal(X.shape) * np.linspace(0, 20, 400)  # so that not all are alike
+    products = FromOuterGram._products
+
+    def counted(self, variables):
+        reads.append(len(variables))
+        return products(self, variables)
+
+    monkeypatch.setattr(FromOuterGram, "_products", counted)
+    expected = fit(X)
+    n_pools = len(reads)
+    reads.clear()
+    same(expected, fit(optional("dask.array").from_array(X, chunks=(40, -1))))
+    assert n_pools > 3
+    assert len(reads) == (1 if few else n_pools)
+    assert max(reads) <= 350

@@ -2,7 +2,7 @@
 
 The evidence is Gaussian. Where columns have heavier tails, a few large entries in one row look like a factor, and pure
 noise seems to have structure. What is done about it needs the moments of the columns only, one pass over the data for
-each round, and is the same for every container and every order of rows and columns:
+each round until few columns are left, and is the same for every container and every order of rows and columns:
 
 1. The tails are heavy if the mean kurtosis of the columns exceeds the Gaussian one by more than `LEAST_EXCESS`, and by
    more than four of its standard errors, sqrt(24 / (n p)).
@@ -30,7 +30,7 @@ import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.components.units import share_units
-from gsppca.data.clipped import clip_columns, column_sums, row_and_column_sums
+from gsppca.data.clipped import clip_columns, column_sums, held_columns, row_and_column_sums
 from gsppca.data.folds import MANY_ROWS
 
 LEAST_EXCESS = 0.5
@@ -108,6 +108,7 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
     if not heavy:
         return Tails(False, excess, low, high, centre, n * variance, np.zeros(p, dtype=bool), 1.0, rows)
     most = max(n / FEWEST, ALLOWED)
+    data, held = X, active
     for _ in range(MAX_ROUNDS):
         if not len(active):
             break
@@ -116,7 +117,10 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
         high[active] = (centre[active] + REACH * deviation[active]).astype(X.dtype)
         before = kurtosis[active]
         parameters = [one[active] for one in (centre, units, low, high)]
-        sums = column_sums(X, _clipped_powers, *parameters, columns=active)
+        # After some rounds, few columns are left: one more pass over data in blocks is then the last.
+        few = held_columns(data, active)
+        data, held = (data, held) if few is None else (few, active)
+        sums = column_sums(data, _clipped_powers, *parameters, columns=np.searchsorted(held, active))
         moments = _moments(sums / n, centre[active], units[active])
         centre[active], variance[active], kurtosis[active], deviation[active] = moments
         # A gross outlier is cut down round by round, and the kurtosis falls only when it is near the others.

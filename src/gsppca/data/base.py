@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,25 @@ class OuterProducts:
     total_squares: Callable[[], float]
 
 
+class KnownImages(NamedTuple):
+    """What iterations for leading axes leave for others to go on from.
+
+    Attributes
+    ----------
+    axes, images : ndarray of shape (n_axes, n_features)
+        Axes, not always orthogonal, and their products with ``Z'Z``.
+    n_passes : int
+        How many passes over the data they stand for.
+    settled : bool
+        Whether they were enough.
+    """
+
+    axes: FloatArray
+    images: FloatArray
+    n_passes: int
+    settled: bool = True
+
+
 class Matrix(ABC):
     """A centred matrix Z, known through its products.
 
@@ -55,6 +75,8 @@ class Matrix(ABC):
         Indices of some columns, and their products with all columns, once `evidence.by_products` has found them.
     leading_sums : ndarray of shape (n_sums, n_features) or None
         Sums of the rows of Z that stress what these have in common, where iterations have found some.
+    known_images : KnownImages or None
+        Axes whose products with ``Z'Z`` iterations have found.
     known_outer : ndarray of shape (n_samples, n_samples) or None
         ``Z Z'``, where one stage has formed it for the next.
     """
@@ -68,6 +90,7 @@ class Matrix(ABC):
     known_products: tuple[IntArray, FloatArray] | None = None
     known_outer: FloatArray | None = None
     leading_sums: FloatArray | None = None
+    known_images: KnownImages | None = None
 
     def gram_product(self, axes: FloatArray) -> FloatArray:
         """Return ``axes Z'Z``, shape (n_axes, n_features): all that an EM iteration needs of the data."""
@@ -135,7 +158,7 @@ class Matrix(ABC):
 
     def forget(self) -> None:
         """Let go of Gram matrices, and of the like, that were kept for other columns and scales of the same data."""
-        self.known_outer = None
+        self.known_outer = self.known_images = None
 
     @abstractmethod
     def transposed_product(self, scores: FloatArray) -> FloatArray:

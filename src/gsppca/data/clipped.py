@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from gsppca._typing import FloatArray, IntArray
+from gsppca.data import blocks
 from gsppca.data.blocks import Blocks, Combine, Task, ready
 
 BLOCK_BYTES = 2**22  # of rows, or of contiguous columns, treated at a time
@@ -63,6 +64,26 @@ def row_and_column_sums(
     chosen = columns if columns is None or len(columns) < X.shape[1] else None
     task = _Sums(function, parameters, chosen, by_row)
     return X.fold(task, _combine_sums) if isinstance(X, Blocks) else task(X, 0)
+
+
+def held_columns(X: Any, columns: IntArray) -> FloatArray | None:
+    """Return some columns of data in blocks, in one pass, if they are small enough to be held in memory.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC matrix, or Blocks of shape (n_samples, n_features)
+    columns : ndarray of shape (n_columns,)
+        Indices of the columns wanted, ascending.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples, n_columns) or None
+        None if they are too large, or if X is held as a whole.
+    """
+    if not isinstance(X, Blocks) or X.is_small or X.shape[0] * len(columns) * X.dtype.itemsize > blocks.HELD_BYTES:
+        return None
+    values: FloatArray = X.fold(_Columns(columns), _combine_rows)
+    return values
 
 
 def clip_columns(X: Any, low: FloatArray, high: FloatArray) -> Any:
@@ -161,6 +182,21 @@ class _Sums:
                     more = np.bincount(places, weights=one - zeros[number][own], minlength=height)
                     row_sums[self.by_row.index(number)] += more
         return total, row_sums
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Some columns of one block, dense."""
+
+    columns: IntArray
+
+    def __call__(self, block: Any, _: int) -> FloatArray:
+        values = block[:, self.columns]
+        return values.toarray() if issparse(values) else values
+
+
+def _combine_rows(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.concatenate([one, other])
 
 
 def _combine_sums(

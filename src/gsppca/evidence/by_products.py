@@ -3,14 +3,16 @@
 1. Supports of at most `MOST_HELD` variables are corners of one matrix: the products of the variables that the last
    factors explain best with all variables, found in one pass. Another pass brings in what a support has beyond them.
    Spectra and projections are exact.
-2. Those of larger supports come from block Krylov iterations on products with all variables, which begin from the axes
-   of the large support before, and whose images are the projections. They end when all residuals are below
-   `TOLERANCE` of the largest eigenvalue, so that the eigenvalues of factors that stand out have errors of its square,
-   or, after `FEWEST_PASSES`, when all others lie inside the bulk of the noise, and after `MOST_PASSES` in any case. A
-   value in the bulk is too small, by some per cent, and so never makes noise a factor.
+2. Those of larger supports come from block Krylov iterations on products with all variables, whose images are the
+   projections. They end when all residuals are below `TOLERANCE` of the largest eigenvalue, so that the eigenvalues of
+   factors that stand out have errors of its square, or, after `FEWEST_PASSES`, when all others lie inside the bulk of
+   the noise, and after `MOST_PASSES` in any case. A value in the bulk is too small, by some per cent, and so never
+   makes noise a factor.
 3. The first iterations begin from sums of rows, weighted by smooth functions of the rank of their lengths: a start that
-   does not depend on the order of rows and follows that of the columns. In other units, or with fewer columns, they
-   begin from products with the axes before: sums of rows, too, in which the factors stand out.
+   does not depend on the order of rows and follows that of the columns. Later ones go on from what is known: in other
+   units, and after the components were counted, from all axes so far, whose products are known without a pass; for
+   another support, from the axes before; with fewer columns, from products with these, sums of rows, too, in which the
+   factors stand out. If all members are among the columns of 1., they take no pass.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.array import ColumnView
-from gsppca.data.base import Matrix
+from gsppca.data.base import KnownImages, Matrix
 from gsppca.data.chosen_columns import column_products
 from gsppca.data.folds import rank_sums
 from gsppca.linalg.krylov import block_width
@@ -32,8 +34,8 @@ MOST_HELD = 2048  # variables whose products with all are kept
 HELD_NUMBERS = 2**27  # of such products: 1 GB
 KEPT_NUMBERS = 2**26  # with those of supports before
 TOLERANCE = 1e-7
-FEWEST_PASSES, MOST_PASSES = 5, 8
-FEWEST_AGAIN = 3  # passes from axes of another support, or in other units
+FEWEST_PASSES, MOST_PASSES = 4, 6
+N_KNOWN = 2  # passes less for another support, or in other units
 BEYOND, GRID = (0.01, 100.0), 200  # the largest of some noise variances: where a minimum is looked for
 LEAST_DIRECTION = 1e-6  # of the largest in its block
 NONE = 1e-10  # of the largest eigenvalue: what is below is rounding
@@ -123,39 +125,57 @@ class ByProducts:
         return projections
 
     def _ritz(self, support: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Leading eigenvalues of ``Z_S'Z_S``, a block of axes, zero outside S, and their products with all."""
+        """Leading eigenvalues of ``Z_S'Z_S``, some axes, zero outside S, and their products with all."""
         width, size = max(block_width(self.n_leading), self.n_leading), int(np.count_nonzero(support))
-        start, fewest = self._axes, FEWEST_AGAIN
-        if start is None:
-            start = self.matrix.leading_sums
-        if start is None:
-            start, fewest = rank_sums(self.matrix, width), FEWEST_PASSES
-        block = _orthonormal(start * support)
-        basis, images = np.empty((0, len(support))), np.empty((0, len(support)))
-        for number in range(1, MOST_PASSES + 1):
-            image = self.matrix.gram_product(block)
+        basis, images, block, fewest, most = self._begin(support, width)
+        number = 0 if len(basis) else 1
+        while True:
+            if number:
+                basis, images = np.vstack([basis, block]), np.vstack([images, self._gram_product(block, support)])
             with one_blas_thread():
-                basis, images = np.concatenate([basis, block]), np.concatenate([images, image])
                 inner = images @ basis.T
                 values, vectors = np.linalg.eigh((inner + inner.T) / 2)
-                values, turn = values[::-1], vectors[:, ::-1].T
-                axes, turned = turn[:width] @ basis, turn[:width] @ images
+                values, turn = values[::-1], vectors[:, ::-1].T[: 2 * width]
+                axes, turned = turn @ basis, turn @ images
+                residuals = turned * support - values[: len(turn), None] * axes
                 leading = values[: self.n_leading]
-                residuals = turned[: len(leading)] * support - leading[:, None] * axes[: len(leading)]
-                settled = np.linalg.norm(residuals, axis=1) <= TOLERANCE * leading[0]
-                if (
-                    number == MOST_PASSES
-                    or len(basis) + width > size
-                    or settled.all()
-                    or (number >= fewest and self._are_noise(support, leading, axes, settled))
-                ):
+                small = np.linalg.norm(residuals[: len(leading)], axis=1) <= TOLERANCE * leading[0]
+                settled = small.all() or (number >= fewest and self._are_noise(support, leading, axes, small))
+                if settled or number >= most:
                     break
                 # What is left of settled axes is rounding, and must not decide what the others turn to.
-                block = image * support / values[0]
-                block = _orthonormal(np.vstack([block - (block @ basis.T) @ basis, 0 * block[:1]]))
-                block = _orthonormal(block - (block @ basis.T) @ basis)
+                block = _orthonormal(residuals - (residuals @ basis.T) @ basis)
+                block = _orthonormal(block - (block @ basis.T) @ basis)[: size - len(basis)]
+            number += 1
         self.matrix.leading_sums = turned
+        self.matrix.known_images = KnownImages(basis, images, N_KNOWN, bool(settled))
         return leading, axes, turned
+
+    def _begin(self, support: BoolArray, width: int) -> tuple[FloatArray, FloatArray, FloatArray, int, int]:
+        """Axes and their products with all, where these are known; else axes to begin with; fewest and most passes."""
+        none: FloatArray = np.empty((0, len(support)))
+        known = _known_images(self.matrix)
+        if known is not None and not known.axes[:, ~support].any():
+            axes, images = _orthonormal_with(known.axes, known.images)
+            return axes, images, none, FEWEST_PASSES - known.n_passes, MOST_PASSES - known.n_passes
+        start = self.matrix.leading_sums if self._axes is None else self._axes
+        if start is not None:
+            return none, none, _orthonormal(start * support), FEWEST_PASSES - N_KNOWN, MOST_PASSES - N_KNOWN
+        return none, none, _orthonormal(rank_sums(self.matrix, 2 * width) * support), FEWEST_PASSES, MOST_PASSES
+
+    def _gram_product(self, axes: FloatArray, support: BoolArray) -> FloatArray:
+        """Products of axes that are zero outside a support with all: from those of its members, if they are held.
+
+        Where iterations did not settle before, they will not settle for other supports: one pass over data in blocks,
+        for products of all variables, then takes the place of several.
+        """
+        members, known = np.flatnonzero(support), _known_images(self.matrix)
+        slow = known is not None and not known.settled and len(support) ** 2 <= KEPT_NUMBERS
+        if slow and self.matrix.passes_are_dear:
+            self._places(members)
+        if np.isin(members, self._held).all():
+            return axes[:, self._held] @ self._products
+        return self.matrix.gram_product(axes)
 
     def _are_noise(self, support: BoolArray, values: FloatArray, axes: FloatArray, settled: BoolArray) -> bool:
         """Whether noise, of the variances that settled factors leave, would reach all values that have not settled."""
@@ -186,6 +206,27 @@ def _known_products(matrix: Matrix) -> tuple[IntArray, FloatArray]:
         inside = kept[held]
         return (np.cumsum(kept) - 1)[held[inside]], products[inside][:, kept]
     return held, products if scale is None else products * scale[held][:, None] * scale
+
+
+def _known_images(matrix: Matrix) -> KnownImages | None:
+    """Products of axes with ``Z'Z`` that were found before, for this matrix or one that it is in other units of.
+
+    With columns multiplied by s, axes divided by s have the products that they had before, multiplied by s.
+    """
+    if matrix.known_images is not None or not isinstance(matrix, ColumnView) or matrix.origin is None:
+        return matrix.known_images
+    parent, kept, scale = matrix.origin
+    known = _known_images(parent)
+    if known is None or kept is not None or scale is None:
+        return None
+    return KnownImages(known.axes / scale, known.images * scale, min(known.n_passes, N_KNOWN), known.settled)
+
+
+def _orthonormal_with(rows: FloatArray, images: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same for some rows, with what the same combinations make of their images."""
+    left, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    kept = sizes > LEAST_DIRECTION * sizes[0]
+    return np.ascontiguousarray(directions[kept]), (left[:, kept] / sizes[kept]).T @ images
 
 
 def _orthonormal(rows: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -10,9 +11,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
-from gsppca.data.base import Matrix
+from gsppca.data.base import KnownImages, Matrix
 from gsppca.data.folds import rank_sums
-from gsppca.linalg.krylov import block_width, krylov_pairs
+from gsppca.linalg.krylov import FULL_BASIS, block_width, krylov_pairs
 from gsppca.linalg.lanczos import lanczos_pairs, operator_pairs
 from gsppca.results import Spectrum
 
@@ -65,8 +66,16 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
         return leading_spectrum(matrix, count).eigenvalues
     start = matrix.leading_sums
     start = rank_sums(matrix, block_width(count)) if start is None else start
-    values, axes = krylov_pairs(matrix.gram_product, p, count, n * levels, start)
+    seen: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=FULL_BASIS)
+
+    def product(block: FloatArray) -> FloatArray:
+        seen.append((block, matrix.gram_product(block)))
+        return seen[-1][1].copy()  # for the iterations to overwrite
+
+    values, axes = krylov_pairs(product, p, count, n * levels, start)
+    blocks, images = zip(*seen, strict=True)
     matrix.leading_sums = axes[: block_width(count)]
+    matrix.known_images = KnownImages(np.concatenate(blocks), np.concatenate(images), len(seen))
     return np.maximum(values, 0.0) / n
 
 

@@ -6,7 +6,7 @@ predicted on rows left out reaches a target, and the distances between rows are 
 regression are found anew without each fold.
 
 The selections on all rows and without each fold go together: one fetch of the columns that they list (`listing`) serves
-all of them, and there are about five. With few columns, they need no more of the data than one Gram matrix for each
+all of them, and there are one to six. With few columns, they need no more of the data than one Gram matrix for each
 fold (`training.FromGrams`): there are four passes in all, whatever is chosen, and with many rows two (`fold_grams`).
 """
 

@@ -108,6 +108,14 @@ def listed(forward: Forward, ties: FloatArray, most: int, times: int = 1, first:
     return found
 
 
+def near_the_best(forward: Forward, ties: FloatArray, most: int, times: int) -> IntArray:
+    """Return some times as many variables as a selection would list now; parameters are those of `listed`."""
+    assert forward.near is not None
+    places, likely = forward.near
+    gains, singly = likely.gains(forward)
+    return places[_largest(_wishes(forward, gains[None], singly, places, most, times), ties[:, places])]
+
+
 def _wishes(
     forward: Forward, gains: FloatArray, singly: FloatArray, places: IntArray, most: int, times: int = 1
 ) -> list[tuple[FloatArray, int]]:

@@ -14,7 +14,7 @@ from gsppca.rules.by_rows import FromOuterGram, Iterated
 from gsppca.rules.deal import n_folds
 from gsppca.rules.fold_grams import FromFoldGrams
 from gsppca.rules.forward import Forward, blocks
-from gsppca.rules.listing import listed, look
+from gsppca.rules.listing import NEAR, listed, look, near_the_best
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool import Pool
 from gsppca.rules.training import Decomposition, FromGrams
@@ -176,8 +176,20 @@ class Selections:
         variables = np.flatnonzero(self.lists.any(axis=0))
         some = not self.lists.all()  # lists of all variables, be they copies, need not be made anew
         self.next_look = min([size for size in LOOKS if some and size > self.n_chosen], default=task.most)
-        products = task.decomposition.among(variables)
+        likely = (lambda most: self._likely(variables, most)) if some else None
+        products = task.decomposition.among(variables, likely)
         return Pool(self.forwards, self.numbers, self.lists, variables, products, self.ties, task.first, task.most)
+
+    def _likely(self, variables: IntArray, most: int) -> IntArray:
+        """Some variables and what longer lists would hold, at most as many, or these variables alone."""
+        found = variables
+        for times in range(2, NEAR):
+            more = [near_the_best(forward, self.ties, self.task.most, times) for forward in self.forwards]
+            longer = np.union1d(variables, np.concatenate(more))
+            if len(longer) > most:
+                break
+            found = longer
+        return found
 
 
 def decompose(targets: Targets, n_components: int) -> Decomposition:
