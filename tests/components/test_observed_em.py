@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gsppca.components import observed_em
 from gsppca.components.gappy import Gappy
 from gsppca.components.observed_em import Moments, em_step, extrapolate, missing_variance, run, start
 from gsppca.linalg import conjugate
@@ -195,3 +196,19 @@ def test_the_record_of_a_run_never_falls(shape, share):
         state, bounds, _ = run(data_of(X), d, 100, 0.0)
         assert np.diff(bounds).min() >= 0
         assert state.bound == bounds[-1]
+
+
+def test_a_run_goes_on_where_new_axes_would_lower_the_bound(monkeypatch):
+    """Then the axes are kept, and the bound still rises."""
+    kept = []
+
+    def watched(data, old, turn=True):
+        new = em_step(data, old, turn)
+        if not turn:
+            kept.append(new.bound - old.bound)
+        return new
+
+    monkeypatch.setattr(observed_em, "em_step", watched)
+    for seed in range(6):
+        run(data_of(gappy(seed, 30, 6, share=0.5)[0]), 5, 100, 1e-6)
+    assert max(kept) > 1e-4

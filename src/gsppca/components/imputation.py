@@ -24,7 +24,7 @@ from gsppca.components.observed_em import missing_variance, run
 
 MAX_ITER = 500
 CONSTANT = 8 * np.finfo(np.float64).eps  # deviation, in units of the mean, that is but the rounding of the mean
-TOL = 1e-5  # gain of the bound per observed entry
+TOL = 3e-6  # gain of the bound per observed entry
 
 
 @dataclass(frozen=True)

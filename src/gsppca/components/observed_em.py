@@ -240,17 +240,21 @@ def _posterior(
         variances[part] = 1 / (prior[part] + seconds / noise)
         spread += float(np.vdot(variances[part], seconds))
 
-    def over_all(x: FloatArray) -> FloatArray:  # but the covariances only where they are observed
-        return noise * prior * x + x @ whole - (covs * (x @ other.axes)) @ other.axes.T
+    # In the eigenvectors: the preconditioner and the sums over all are diagonal.
+    precisions, turned, back = noise * prior + values, other.means @ vectors, vectors.T @ other.axes
 
+    def over_all(x: FloatArray) -> FloatArray:  # but the covariances only where they are observed
+        return precisions * x - (covs * (x @ back)) @ back.T
+
+    first = own.means @ vectors
     means = conjugate_gradients(
-        own.means,
-        pulls - over_all(own.means),
-        times=lambda x: over_all(x) - sums(x, other.means),
-        preconditioned=lambda x: (x @ vectors / (noise * prior + values)) @ vectors.T,
+        first,
+        pulls @ vectors - over_all(first),
+        times=lambda x: over_all(x) - sums(x, turned),
+        preconditioned=lambda x: x / precisions,
     )
-    spread += float(np.vdot((means @ other.axes) ** 2, cov - covs))
-    return Moments(means, variances, axes), spread
+    spread += float(np.vdot((means @ back) ** 2, cov - covs))
+    return Moments(means @ vectors.T, variances, axes), spread
 
 
 def _blocks(vectors: FloatArray) -> list[slice]:

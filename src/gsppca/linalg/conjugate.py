@@ -27,23 +27,25 @@ def conjugate_gradients(
     x, residual : ndarray of shape (n_systems, n_unknowns)
         Where to start, and ``b_i - A_i x_i``.
     times : callable
-        The products ``A_i v_i``; all A_i are positive definite.
+        The products ``A_i v_i``, in memory of their own; all A_i are positive definite.
     preconditioned : callable
-        Products with approximate inverses, in whose norm residuals are measured.
+        Products with approximate inverses, in memory of their own; in their norm residuals are measured.
     """
     direction = preconditioned(residual)
     squares = np.einsum("ia,ia->i", residual, direction)
     enough = GOOD * squares.sum()
+    x, residual = x.copy(), residual.copy()
     for _ in range(MOST):
         image = times(direction)
         length = _ratio(squares, np.einsum("ia,ia->i", direction, image))
-        x = x + length * direction
-        residual = residual - length * image
+        x += length * direction
+        residual -= np.multiply(length, image, out=image)
         steepest = preconditioned(residual)
         before, squares = squares, np.einsum("ia,ia->i", residual, steepest)
         if squares.sum() <= enough:
             break
-        direction = steepest + _ratio(squares, before) * direction
+        direction *= _ratio(squares, before)
+        direction += steepest
     return x
 
 
