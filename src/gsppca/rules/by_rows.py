@@ -29,7 +29,7 @@ from gsppca.data.folds import (
 from gsppca.linalg.krylov import block_width, next_block
 from gsppca.rules.parts import Moments, Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
-from gsppca.rules.training import NONE, Decomposition, Likely, known_pairs
+from gsppca.rules.training import NONE, Decomposition, Longer, known_pairs
 
 N_BLOCKS, FEWER_BLOCKS = 4, 2  # of products, beside the start: sums of rows, or axes of a search
 MOST_HELD = 1024  # columns whose products one pass over data in blocks brings, where fewer were asked for
@@ -45,12 +45,12 @@ class ByRows(Decomposition):
     left_scores: FloatArray  # of every row, on the axes of the part without its fold
     _held: tuple[IntArray, PoolProducts] | None = None  # columns that a pass has brought, and their products
 
-    def among(self, variables: IntArray, likely: Likely | None = None) -> PoolProducts:
+    def among(self, variables: IntArray, longer: Longer | None = None) -> PoolProducts:
         """Products of columns and scores: in one pass over the data, or from those that a pass before has brought."""
-        if likely is None or not self.standard.passes_are_dear:
+        if longer is None or not self.standard.passes_are_dear:
             return self._products(variables)
         if self._held is None or not np.isin(variables, self._held[0]).all():
-            columns = likely(MOST_HELD)
+            columns = longer(MOST_HELD)
             self._held = None  # so that only one is held
             self._held = columns, self._products(columns)
         columns, products = self._held

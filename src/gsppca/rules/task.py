@@ -176,19 +176,19 @@ class Selections:
         variables = np.flatnonzero(self.lists.any(axis=0))
         some = not self.lists.all()  # lists of all variables, be they copies, need not be made anew
         self.next_look = min([size for size in LOOKS if some and size > self.n_chosen], default=task.most)
-        likely = (lambda most: self._likely(variables, most)) if some else None
-        products = task.decomposition.among(variables, likely)
+        longer = (lambda most: self._longer(variables, most)) if some else None
+        products = task.decomposition.among(variables, longer)
         return Pool(self.forwards, self.numbers, self.lists, variables, products, self.ties, task.first, task.most)
 
-    def _likely(self, variables: IntArray, most: int) -> IntArray:
+    def _longer(self, variables: IntArray, most: int) -> IntArray:
         """Some variables and what longer lists would hold, at most as many, or these variables alone."""
         found = variables
         for times in range(2, NEAR):
-            more = [near_the_best(forward, self.ties, self.task.most, times) for forward in self.forwards]
-            longer = np.union1d(variables, np.concatenate(more))
-            if len(longer) > most:
+            others = [near_the_best(forward, self.ties, self.task.most, times) for forward in self.forwards]
+            more = np.union1d(variables, np.concatenate(others))
+            if len(more) > most:
                 break
-            found = longer
+            found = more
         return found
 
 

@@ -29,7 +29,7 @@ from gsppca.rules.shrinkage import ledoit_wolf
 NONE = 1e-10  # of the largest eigenvalue: one below it is rounding
 MOST_DESCRIBED = 1024  # variables whose products are all held, so that those chosen can be described by them
 
-Likely = Callable[[int], IntArray]
+Longer = Callable[[int], IntArray]
 
 
 class Decomposition(ABC):
@@ -81,11 +81,11 @@ class Decomposition(ABC):
         """
 
     @abstractmethod
-    def among(self, variables: IntArray, likely: Likely | None = None) -> PoolProducts:
+    def among(self, variables: IntArray, longer: Longer | None = None) -> PoolProducts:
         """Products of some standardised columns, in one pass over the data at most; after `parts`.
 
         Where a pass is dear, it also brings others, that are likely to be asked for next, for calls to come:
-        ``likely(most)`` returns these columns and others, at most as many, or these alone if they are more.
+        ``longer(most)`` returns these columns and others, at most as many, or these alone if they are more.
         """
 
     def _rows(self, fold: IntArray | None) -> BoolArray:
@@ -190,7 +190,7 @@ class FromGrams(Decomposition):
             shrinkage=ledoit_wolf(trace, trace_of_square, fourths, n_rows, self.matrix.n_features),
         )
 
-    def among(self, variables: IntArray, likely: Likely | None = None) -> PoolProducts:
+    def among(self, variables: IntArray, longer: Longer | None = None) -> PoolProducts:
         """Products that the Gram matrices hold already."""
         with_scores, squares = self._with_scores
         if len(variables) == len(self.targets.relevant):
