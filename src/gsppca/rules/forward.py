@@ -68,8 +68,8 @@ class Forward:
         The variables chosen so far.
     explained : list of float
         Variance of the scores explained in the model, after each choice, of `total`.
-    covariance, unexplained : ndarray of shape (n_components, n_components)
-        Of the scores, in the model: with none chosen, and given those chosen.
+    covariance, inverse, unexplained : ndarray of shape (n_components, n_components)
+        Of the scores, in the model: with none chosen, the inverse of that, and given those chosen.
     allowed, copies : ndarray of shape (n_features,), bool
         Variables that may be chosen next; copies of chosen ones, which wait until nothing else is left.
     copies_count : bool
@@ -95,6 +95,7 @@ class Forward:
         self.agreement = Agreement(part)
         weights = part.axes @ part.axes.T
         self.covariance = (1 - self.shrinkage) * np.diag(part.score_variances) + self.shrinkage * weights
+        self.inverse = np.linalg.pinv(self.covariance, hermitian=True)
         self.unexplained, self.total = self.covariance.copy(), float(self.covariance.trace())
         self.relevance = self._gains_alone() if relevance is None else relevance
         self.order: list[int] = []

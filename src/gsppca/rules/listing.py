@@ -48,8 +48,7 @@ class Likely(NamedTuple):
     @classmethod
     def of(cls, forward: Forward, some: slice | IntArray) -> Likely:
         """Look at some variables."""
-        inverse = np.linalg.pinv(forward.covariance, hermitian=True)
-        return cls(inverse @ forward.cross(some), forward.variance(some), forward.own(some))
+        return cls(forward.inverse @ forward.cross(some), forward.variance(some), forward.own(some))
 
     def gains(self, forward: Forward) -> tuple[FloatArray, FloatArray]:
         """About what each variable would add to those chosen, in all, and to each component."""
