@@ -65,7 +65,7 @@ def render(content: Content, model: VariableSelection, command: str | None, sett
         policy=f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:",
         style=asset("report.css"),
         # A quarter of the size; the page unpacks it.
-        library=base64.b64encode(gzip.compress(library.encode("utf-8"), 9, mtime=0)).decode("ascii"),
+        library=base64.b64encode(gzip.compress(library.encode("utf-8"), 5, mtime=0)).decode("ascii"),
         script=script,
         roles=roles,
         has_shares=view.share_path is not None and view.supported,
