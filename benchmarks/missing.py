@@ -1,12 +1,10 @@
-"""What missing entries cost: the selection with a tenth of them missing, and the time of a fit."""
+"""What a tenth of missing entries costs the selection: complete data, filled gaps, means in the gaps, fewer rows."""
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from benchmarks.tools import gene_expression, side_by_side, table, write
+from benchmarks.tools import table, write
 from gsppca import GSPPCA, Paper
 from gsppca.components.imputation import impute
 from gsppca.datasets import make_model_selection, make_noise_range
@@ -14,8 +12,6 @@ from gsppca.metrics import f_score
 
 RUNS = 40
 SHARE = 0.1
-SHARES = (0.01, 0.03, 0.1, 0.3)  # of which the time is taken
-REPEATS = 3
 
 
 def cells() -> dict:
@@ -26,35 +22,6 @@ def cells() -> dict:
     found["3.2 SNR 0.1, n = 66"] = lambda seed: make_noise_range(0.1, 66, random_state=seed)
     found["3.2 SNR 0.5, n = 40"] = lambda seed: make_noise_range(0.5, 40, random_state=seed)
     return found
-
-
-def seconds() -> tuple[str, str]:
-    """What is timed, and a table: fits with gaps and of complete data, in turn."""
-    X, name = gene_expression()
-    X = X - X.mean(axis=0)
-    rng = np.random.default_rng(0)
-    jobs = {0.0: lambda: GSPPCA().fit(X)}
-    fitted = {}
-    for share in SHARES:
-        holes = np.where(rng.random(X.shape) < share, np.nan, X)
-
-        def job(share=share, holes=holes) -> None:
-            fitted[share] = GSPPCA(missing="impute").fit(holes)._fitted.imputation
-
-        jobs[share] = job
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = side_by_side(jobs, REPEATS)
-    rows = [["none", f"{found[0.0]:.2f}", "1", "", "", ""]]
-    for share in SHARES:
-        filled = fitted[share]
-        missing = filled.X != X
-        error = np.sqrt(np.mean(((filled.X - X) / X.std(axis=0))[missing] ** 2))
-        ratio = found[share] / found[0.0]
-        d = filled.loadings.shape[1]
-        rows.append([f"{share:.0%}", f"{found[share]:.2f}", f"{ratio:.1f}", d, len(filled.bounds), f"{error:.3f}"])
-    header = ["missing", "seconds", "ratio", "components", "iterations", "error of filled entries, sd"]
-    return name, table(header, rows)
 
 
 def main() -> None:
@@ -74,7 +41,6 @@ def main() -> None:
         mean = np.mean(scores, axis=0)
         lost = np.diff(np.array(scores)[:, :2], axis=1).ravel()
         rows.append([name, *(f"{value:.1f}" for value in mean), f"{lost.mean():+.1f} ± {lost.std() / RUNS**0.5:.1f}"])
-    data, times = seconds()
     write(
         "missing",
         "A tenth of the entries missing completely at random",
@@ -91,7 +57,4 @@ def main() -> None:
             ],
             rows,
         ),
-        f'Time of `GSPPCA(missing="impute").fit` ({data}), with its defaults; medians of {REPEATS}, in turn with the '
-        "fit of the complete data.",
-        times,
     )
