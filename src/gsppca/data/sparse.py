@@ -106,7 +106,9 @@ class SparseMatrix(ArrayMatrix):
             weights = np.zeros(self.X.shape[1])
             own = slice(None) if self.index is None else self.index
             weights[own] = 1.0 if self.column_scale is None else self.column_scale**2
-            return entries.centred_squares(float(weights @ (root._squared_products @ weights)))
+            diagonal, above = root._squared_products
+            squares = diagonal @ weights**2 + 2 * (weights @ (above @ weights))
+            return entries.centred_squares(float(squares))
 
         return OuterProducts(entries.outer_product, entries.row_squares(), total_squares)
 
@@ -130,12 +132,16 @@ class SparseMatrix(ArrayMatrix):
         return float(np.square(counts, dtype=float).sum())
 
     @cached_property
-    def _squared_products(self) -> Any:
-        """Squares of the entries of ``X'X``, as CSR."""
+    def _squared_products(self) -> tuple[FloatArray, Any]:
+        """Squares of the entries of ``X'X``: the diagonal, and what is above it, as CSR."""
         X = sparse.csr_matrix(self.X, dtype=np.float64)
         products = X.T.tocsr() @ X
-        products.data **= 2
-        return products
+        diagonal = products.diagonal() ** 2
+        rows = np.repeat(np.arange(products.shape[0], dtype=products.indices.dtype), np.diff(products.indptr))
+        above = products.indices > rows
+        ends = np.concatenate([[0], np.cumsum(np.bincount(rows[above], minlength=products.shape[0]))])
+        values = products.data[above] ** 2
+        return diagonal, sparse.csr_matrix((values, products.indices[above], ends), products.shape)
 
     def _entries(self, rows: slice = slice(None)) -> Entries | None:
         """The entries of the columns of this matrix, in some rows; None if centring would cost many digits."""
