@@ -12,8 +12,10 @@ from scipy import sparse
 from gsppca.components.units import share_units
 from gsppca.data import as_matrix
 from gsppca.datasets import make_noise, make_noise_range, make_strengths
+from gsppca.evidence import moves, search
+from gsppca.evidence.moves import falls_behind
 from gsppca.evidence.path import evidence_along
-from gsppca.evidence.search import ODDS, _falls_behind, find_support, standardised
+from gsppca.evidence.search import ODDS, find_support, standardised
 from tests.needs import optional
 
 REAL = Path(os.environ.get("GSPPCA_DATA") or Path(__file__).parents[3] / "shared" / "data") / "ufs"
@@ -291,9 +293,59 @@ def test_exact_copies_in_any_order(n, p, n_different):
         same(found, fit(X[rng.permutation(n)][:, columns], most=35), columns)
 
 
-def test_a_walk_falls_behind_when_its_rises_add_up_to_less():
+def test_a_walkfalls_behind_when_its_rises_add_up_to_less():
     """Rises of 20, 10, 5, ... from here on add up to 10."""
-    assert _falls_behind(10.1, 10.0, 20.0)
-    assert not _falls_behind(9.9, 10.0, 20.0)
-    assert not _falls_behind(1e6, 10.0, np.inf)  # after one step nothing is known of what follows
-    assert not _falls_behind(1e6, 20.0, 10.0)  # nor where rises grow
+    assert falls_behind(10.1, 10.0, 20.0)
+    assert not falls_behind(9.9, 10.0, 20.0)
+    assert not falls_behind(1e6, 10.0, np.inf)  # after one step nothing is known of what follows
+    assert not falls_behind(1e6, 20.0, 10.0)  # nor where rises grow
+
+
+def eliminated(X, monkeypatch, most=6, **constants):
+    """What the eliminations of the first group come through, and what is found."""
+    for name, value in constants.items():
+        monkeypatch.setattr(moves, name, value)
+    ways = []
+
+    def recorded(*given):
+        ways.append(eliminate(*given))
+        return ways[-1]
+
+    eliminate = search.eliminate
+    monkeypatch.setattr(search, "eliminate", recorded)
+    found = fit(X, most=most, max_groups=1)
+    monkeypatch.undo()
+    return found, ways
+
+
+def test_eliminations_that_meet_go_on_as_one(monkeypatch):
+    """Where the second comes to 97 % of the variables of one of the first's supports, it is that support: no worse."""
+    n_shared, n_same = 0, 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        signal = rng.normal(size=(150, 3)) @ rng.normal(size=(3, 200)) * (np.arange(200) < 120)
+        X = signal + rng.normal(size=(150, 200))
+        found, (first, second, *_) = eliminated(X, monkeypatch)
+        apart, (before, after, *_) = eliminated(X, monkeypatch, ALIKE=0.0)
+        shared = {id(one) for one in first} & {id(one) for one in second}
+        n_shared += len(shared)
+        n_same += len({id(one) for one in before} & {id(one) for one in after})
+        assert found.log_evidence >= apart.log_evidence - 0.01 * abs(apart.log_evidence)
+        for one in second:
+            assert id(one) in shared or all(np.sum(one.members ^ other.members) > 0.06 * one.size for other in first)
+    assert n_shared > n_same
+
+
+def test_an_elimination_ends_when_much_is_lost(monkeypatch):
+    """At 15 % of its best value if that is some hundred nats, at 30 % if it is less: never before."""
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 60))
+    for noise in (0.5, 2.0, 3.0, 4.0):
+        _, ways = eliminated(signal + noise * rng.normal(size=(300, 60)), monkeypatch)
+        for way in ways:
+            values = np.array([one.value for one in way])
+            best = np.maximum.accumulate(values)
+            lost = best - values
+            ended = (best > 0) & (lost > np.minimum(0.3 * best, np.maximum(0.15 * best, 500.0)))
+            assert not ended[:-1].any()
+            assert ended[-1] or way[-1].size <= moves.FEWEST

@@ -26,22 +26,16 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.evidence.bayes_factors import probability
+from gsppca.evidence.moves import add, eliminate, exchange, walk
 from gsppca.evidence.noise_units import noise_units
-from gsppca.evidence.supports import SAME_SCORE, Progress, Support, Supports, tolerance
+from gsppca.evidence.supports import Progress, Support, Supports, tolerance
 from gsppca.linalg.spectrum import leading_spectrum
 from gsppca.results import NoiseUnits
 
 KEPT = 0.7  # of the variables, at each step of an elimination
 KEPT_CLOSELY = 0.8  # when it starts near the winner
 NEAR = 4  # times the size of the winner: where that elimination starts
-FEWEST = 3  # variables at which an elimination ends
-GIVEN_UP = 0.7  # of the best value of an elimination: below it, it ends
-N_WALKS = 4  # from the best supports of each elimination
-HOPELESS, FEW_NATS = 0.2, 50.0  # of the best value, and in nats: no walk starts from a support further behind
-MAX_STEPS = 30  # of a walk
-SMALL_RISE = 0.5  # nats, of a step of a walk: what is less is not worth another
 MAX_UNITS = 2  # times that the units of the variables are found anew
-UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
 MAX_GROUPS = 6
 FEWEST_LEFT = 4  # variables left out, among which no further group is looked for
 HEAVIEST = 3.0  # excess kurtosis of the leading factor of a further group: that of a Laplacian
@@ -197,16 +191,23 @@ def _search(supports: Supports, further: bool) -> None:
     """Visit supports; the best is then known to `supports`. A further group that is mere noise is given up early."""
     everything = supports.at(np.ones(supports.p, dtype=bool))
     # Many factors find what is weak beside much noise, the best number finds what many would fill with noise.
+    visited: list[Support] = []
     for n_components in (supports.most, None):
-        _walk(supports, _eliminate(supports, everything, KEPT, n_components))
+        visited = eliminate(supports, everything, KEPT, n_components, visited)
+        walk(supports, visited)
     best = supports.best
     if further and not best.value > 0:
         return
     if NEAR * best.size < supports.p:
         near = supports.first(_bounded(supports.log_odds(best)), NEAR * best.size)
-        _walk(supports, _eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components))
-        _exchange(supports)
-    _add(supports)
+        walk(supports, eliminate(supports, supports.at(near), KEPT_CLOSELY, best.n_components, []))
+        exchange(supports)
+    add(supports)
+
+
+def _bounded(log_odds: FloatArray) -> FloatArray:
+    """Log odds as positive scores, so that relative differences can be compared."""
+    return log_odds - log_odds.min() + 1.0
 
 
 def _in_noise_units(supports: Supports) -> Supports:
@@ -221,94 +222,15 @@ def _in_noise_units(supports: Supports) -> Supports:
             break
         other = supports.measured_in(units)
         other.n_updates = supports.n_updates
-        _walk(other, [other.at(best.members)])
+        walk(other, [other.at(best.members)])
         if NEAR * other.best.size < other.p:
-            _exchange(other)
+            exchange(other)
         if not other.best.value > best.value + tolerance(best.value):
             break
         supports = other
         if np.array_equal(other.best.members, best.members):
             break
     return supports
-
-
-def _add(supports: Supports) -> None:
-    """Add to the best support what its factors make more likely in than out, while its value rises.
-
-    A walk also drops what the factors of the others do not explain. Of two near-copies of which one is a member, it
-    would exchange one for the other, for ever; both together are each other's explanation.
-    """
-    while True:
-        best = supports.best
-        members = best.members | (supports.log_odds(best) > 0)
-        if not supports.at(members).value > best.value + SMALL_RISE:
-            break
-
-
-def _exchange(supports: Supports) -> None:
-    """Move the variables that the odds leave undecided in or out of the best support, one at a time."""
-    for _ in range(MAX_EXCHANGES):
-        best = supports.best
-        log_odds = supports.log_odds(best)
-        doubt = np.argsort(np.abs(log_odds), kind="stable")[:UNDECIDED]
-        for one in log_odds[doubt].tolist():
-            # Copies of a variable move with it.
-            moved = np.abs(log_odds - one) <= SAME_SCORE * max(abs(one), 1.0)
-            members = best.members ^ moved
-            if np.count_nonzero(members) > 1:
-                supports.at(members)
-        if supports.best is best:
-            break
-
-
-def _eliminate(supports: Supports, start: Support, share: float, n_components: int | None) -> list[Support]:
-    """Drop the least explained variables, step by step; return the supports on the way."""
-    visited, best = [start], start.value
-    while visited[-1].size > FEWEST:
-        last = visited[-1]
-        explained, _, _ = supports.explained(last, n_components or last.n_components)
-        # Of all variables: one that was dropped may come back.
-        kept = supports.first(explained, max(supports.fewer(last.size, share), FEWEST))
-        if np.count_nonzero(kept) >= last.size:
-            break
-        visited.append(supports.at(kept))
-        best = max(best, visited[-1].value)
-        if best > 0 and visited[-1].value < GIVEN_UP * best:
-            break
-    return visited
-
-
-def _walk(supports: Supports, visited: list[Support]) -> None:
-    """Move from the best supports to what their factors make more likely in than out, again and again.
-
-    A step of each walk at a time: what one finds can stop another, or keep it from being begun far behind the best.
-    """
-    starts = sorted(visited, key=lambda one: (-one.value, one.size))[:N_WALKS]
-    walks = [(start, math.inf) for start in starts]  # where each stands, and its last rise
-    for _ in range(MAX_STEPS):
-        standing, walks = walks, []
-        for support, before in standing:
-            best = supports.best.value
-            begun = before < math.inf or best - support.value <= max(HOPELESS * best, FEW_NATS)
-            if not begun or supports.has_odds(support):
-                continue
-            members = supports.log_odds(support) > 0
-            if np.count_nonzero(members) < 2:
-                continue
-            reached = supports.at(members)
-            rise = reached.value - support.value
-            if rise > SMALL_RISE and not _falls_behind(supports.best.value - reached.value, rise, before):
-                walks.append((reached, rise))
-
-
-def _falls_behind(behind: float, rise: float, before: float) -> bool:
-    """Whether a walk whose rises go on to shrink as they do will not make up for what it is behind the best."""
-    return rise < before < math.inf and rise**2 / (before - rise) < behind
-
-
-def _bounded(log_odds: FloatArray) -> FloatArray:
-    """Log odds as positive scores, so that relative differences can be compared."""
-    return log_odds - log_odds.min() + 1.0
 
 
 def _joined(found: list[_Group], places: list[IntArray]) -> JointFit:
