@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray, IntArray, PathLike
 from gsppca.checks import check_count
 from gsppca.data import Matrix
@@ -100,7 +101,7 @@ class VariableSelection(BaseEstimator):
         """
         plan = plan_of(self)
         X = check_data(self, X, reset=True)
-        with printed(self.verbose, type(self).__name__):
+        with printed(self.verbose, type(self).__name__), one_blas_thread(large_products=True):
             frame = plan.frame(X)
             wishes = wishes_of(self, frame)
             found = plan.method.find(frame, plan.n_components, wishes, plan.random_state)

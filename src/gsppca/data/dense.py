@@ -7,8 +7,8 @@ Where the obvious way would fail:
    many, blocks are centred one after the other in a small buffer.
 2. Scales and selections of columns go into the small factor of a product, not into the data.
 3. Blocks keep the memory order of X: columns of data frames are often contiguous, and transposing costs more than BLAS.
-4. BLAS shares its work among the cores; the rest is not shared. Threads over blocks of rows were tried: elementwise
-   numpy calls are too short to pass the interpreter's lock around, or, made longer, wait for memory.
+4. BLAS shares large products among the cores; the rest is not shared. Threads over blocks of rows were tried:
+   elementwise numpy calls are too short to pass the interpreter's lock around, or, made longer, wait for memory.
 5. float32 data is converted block by block: sums over thousands of float32 values would lose half the digits.
 """
 
@@ -23,6 +23,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from gsppca._threads import threads_for
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
@@ -81,14 +82,18 @@ class DenseMatrix(ArrayMatrix):
     def product(self, axes: FloatArray) -> FloatArray:
         if self._direct:
             wide, shifts = self._outward(axes)
-            return (wide @ self.X.T - shifts[:, None]).T  # the other way round BLAS takes longer if X is by columns
+            with threads_for(len(wide) * self.X.size):
+                images = wide @ self.X.T
+            return (images - shifts[:, None]).T  # the other way round BLAS takes longer if X is by columns
         if self._by_width:
             return self._sum_over(self._column_slices(), lambda part: self._centred(ALL, part) @ axes[:, part].T)
         return np.concatenate([self._centred(rows) @ axes.T for rows in self._row_slices()])
 
     def transposed_product(self, scores: FloatArray) -> FloatArray:
         if self._direct:
-            return self._inward(scores.T @ self.X, scores.sum(axis=0))
+            with threads_for(scores.shape[1] * self.X.size):
+                images = scores.T @ self.X
+            return self._inward(images, scores.sum(axis=0))
         if self._by_width:
             parts = [scores.T @ self._centred(ALL, part) for part in self._column_slices()]
             return np.concatenate(parts, axis=1)
@@ -107,7 +112,8 @@ class DenseMatrix(ArrayMatrix):
             block = self._centred(rows)
             by_row = block.flags.c_contiguous
             # The upper triangle, added in place: a second Gram matrix could be as large as the data.
-            dsyrk(1.0, block.T if by_row else block, 1.0, total, trans=not by_row, overwrite_c=True)
+            with threads_for(block.size * self.n_features):
+                dsyrk(1.0, block.T if by_row else block, 1.0, total, trans=not by_row, overwrite_c=True)
         return _mirrored(total)
 
     def outer_gram(self) -> FloatArray:
@@ -191,8 +197,10 @@ def _mirrored(square: FloatArray) -> FloatArray:
 
 
 def _both_products(axes: FloatArray, block: FloatArray) -> FloatArray:
-    return np.asarray((axes @ block.T) @ block)
+    with threads_for(len(axes) * block.size):
+        return np.asarray((axes @ block.T) @ block)
 
 
 def _square(block: FloatArray) -> FloatArray:
-    return np.asarray(block @ block.T)
+    with threads_for(len(block) * block.size):
+        return np.asarray(block @ block.T)
