@@ -4,8 +4,8 @@
     python -m benchmarks.speed BASE [OTHER]      the same ratios at two commits (the work tree by default), in turn
 
 A ratio is to ``PCA(10, svd_solver="arpack").fit`` on the same matrix in the same round; the table has its median and
-quartiles over the rounds. One BLAS thread, so that what else runs disturbs least; the load of the machine stands beside
-it.
+quartiles over the rounds. Once with one BLAS thread, so that what else runs disturbs least, and once with as many as
+there are cores, as a user has it who sets nothing; the load of the machine stands beside both.
 """
 
 from __future__ import annotations
@@ -103,10 +103,28 @@ def measure(names: list[str] | None = None) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    load = os.getloadavg()[0]
-    with threadpool_limits(1, "blas"), warnings.catch_warnings():
+    load, pages, cores = os.getloadavg()[0], [], os.cpu_count()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = measure()
+        for threads, title in ((1, "## One BLAS thread"), (cores, f"## As a user has it: {cores} BLAS threads")):
+            with threadpool_limits(threads, "blas"):
+                pages += [title, _table(measure())]
+    write(
+        "speed",
+        "Times a PCA",
+        'Ratio of the whole fit to `PCA(10, svd_solver="arpack").fit` on the same matrix in the same round: median and '
+        f"quartiles of {ROUNDS} rounds ({DEAR_ROUNDS} where a fit takes more than {DEAR:.0f} s, one "
+        f"where it takes more than {DEAREST:.0f} s). "
+        f"Load of the machine before: {load:.1f}, after: {os.getloadavg()[0]:.1f}.",
+        *pages,
+        "The default is the whole of it: tails, joint search, core with its cross-validation, PCA; the last column has "
+        "the core with its cross-validation alone. A PCA of a small table takes longer with several threads than with "
+        "one; a fit holds BLAS to one, except for large products. "
+        "`python -m benchmarks.speed BASE` compares two commits, with one thread.",
+    )
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
     lines: list[list[object]] = []
     for row in rows:
         cells = []
@@ -114,18 +132,7 @@ def main() -> None:
             low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
             cells.append(f"{middle:.1f} ({low:.1f} to {high:.1f})")
         lines.append([row["table"], " x ".join(map(str, row["shape"])), f"{row['pca']:.3f}", *cells])
-    write(
-        "speed",
-        "Times a PCA",
-        'Ratio of the whole fit to `PCA(10, svd_solver="arpack").fit` on the same matrix in the same round, one BLAS '
-        f"thread: median and quartiles of {ROUNDS} rounds ({DEAR_ROUNDS} where a fit takes more than {DEAR:.0f} s, one "
-        f"where it takes more than {DEAREST:.0f} s). "
-        f"Load of the machine before: {load:.1f}, after: {os.getloadavg()[0]:.1f}.",
-        table(["table", "shape", "PCA, seconds", *rows[0]["ratios"]], lines),
-        "The default is the whole of it: tails, joint search, core with its cross-validation, PCA; the last column has "
-        "the core with its cross-validation alone. "
-        "`python -m benchmarks.speed BASE` compares two commits.",
-    )
+    return table(["table", "shape", "PCA, seconds", *rows[0]["ratios"]], lines)
 
 
 def compare(base: str, other: str | None) -> None:

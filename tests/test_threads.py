@@ -112,8 +112,13 @@ def test_large_products_of_a_matrix_are_shared(order, offset, monkeypatch):
     """Where means are large, blocks are centred before; with them, products are no less shared."""
     rng = np.random.default_rng(0)
     matrix = as_matrix(np.asarray(rng.standard_normal((1200, 900)) + offset, order=order))
-    asked = []
-    monkeypatch.setattr("gsppca.data.dense.threads_for", lambda work: (asked.append(work), threads_for(work))[1])
+    asked: list[float] = []
+
+    def recorded(work):
+        asked.append(work)
+        return threads_for(work)
+
+    monkeypatch.setattr("gsppca.data.dense.threads_for", recorded)
     scores = matrix.product(rng.standard_normal((20, 900)))
     matrix.transposed_product(scores)
     _ = matrix.gram
