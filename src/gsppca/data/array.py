@@ -133,7 +133,8 @@ class ColumnView(Matrix):
         """Let all matrices of these rows know ``Z'Z``, found elsewhere: that of fewer columns is a corner of it."""
         scale = np.ones(self.n_features) if self.column_scale is None else self.column_scale
         kept = scale > 0
-        self.known_rows.gram = self._columns_of_X[kept], gram[np.ix_(kept, kept)] / scale[kept] / scale[kept][:, None]
+        gram = gram if kept.all() else gram[np.ix_(kept, kept)]
+        self.known_rows.gram = self._columns_of_X[kept], gram / scale[kept] / scale[kept][:, None]
 
     @property
     def _columns_of_X(self) -> IntArray:

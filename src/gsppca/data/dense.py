@@ -114,7 +114,7 @@ class DenseMatrix(ArrayMatrix):
             # The upper triangle, added in place: a second Gram matrix could be as large as the data.
             with threads_for(block.size * self.n_features):
                 dsyrk(1.0, block.T if by_row else block, 1.0, total, trans=not by_row, overwrite_c=True)
-        return _mirrored(total)
+        return mirrored(total)
 
     def outer_gram(self) -> FloatArray:
         width = max(BLOCK_BYTES // (8 * self.n_samples), self.n_samples // 2)
@@ -187,7 +187,7 @@ def _slices(length: int, width: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
-def _mirrored(square: FloatArray) -> FloatArray:
+def mirrored(square: FloatArray) -> FloatArray:
     """Copy the upper triangle of a matrix to the lower one, in place."""
     for part in _slices(len(square), MIRRORED):
         square[part.stop :, part] = square[part, part.stop :].T

@@ -7,15 +7,17 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
+from gsppca._threads import threads_for
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix, below
-from gsppca.data.dense import DenseMatrix
+from gsppca.data.dense import DenseMatrix, mirrored
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
-LEAST_HEIGHT = 64  # rows of a fold that are multiplied at a time
+LEAST_HEIGHT = 256  # rows of a fold that are multiplied at a time
 MANY_ROWS = 4096  # beyond which folds are dealt by numbers of the rows that need no Gram matrix
 
 
@@ -101,7 +103,14 @@ def _block_fold_products(
         columns = _with_squares(np.hstack([block, others[own]]), block[:, chosen], weights)
         for number in range(n_folds):
             inside = columns[fold[own] == number]
-            totals[number] += (inside if everything else inside[:, left]).T @ inside
+            with threads_for(len(left) * inside.size):
+                if everything:  # in place: the sums may be larger than what is added
+                    dsyrk(1.0, inside.T, 1.0, totals[number].T, overwrite_c=True)
+                else:
+                    totals[number] += inside[:, left].T @ inside
+    if everything:
+        for total in totals:
+            mirrored(total.T)
     return totals
 
 

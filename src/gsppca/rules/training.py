@@ -195,9 +195,8 @@ class FromGrams(Decomposition):
         with_scores, squares = self._with_scores
         if len(variables) == len(self.targets.relevant):
             return GramProducts(self.grams, with_scores, squares)
-        return GramProducts(
-            self.grams.take(variables, axis=1).take(variables, axis=2), with_scores.take(variables, axis=1), squares
-        )
+        # Not by `take`, which would copy the whole of matrices that are not contiguous.
+        return GramProducts(self.grams[:, variables[:, None], variables], with_scores[:, variables], squares)
 
     @cached_property
     def _with_scores(self) -> tuple[FloatArray, FloatArray]:
