@@ -9,6 +9,7 @@ from scipy import sparse
 from gsppca.data import as_matrix
 from gsppca.data import sparse as sparse_module
 from gsppca.data import sparse_products as module
+from gsppca.data.fold_products import fold_products
 from gsppca.evidence.decompose import Decomposer
 from gsppca.evidence.search import find_support
 
@@ -51,6 +52,31 @@ def test_grams_by_entries(form, only_entries, monkeypatch):
         with monkeypatch.context() as few:  # some rows at a time
             few.setattr(sparse_module, "ENTRY_BLOCK", 50)
             close(matrix._gram(), Z.T @ Z)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("some", [slice(None, None, -1), [5, 100, 17, 3]], ids=["all", "four"])
+def test_products_by_fold(form, some, only_entries, monkeypatch):
+    """As dense blocks have them: of all columns in any order, or of some, with others, over the rows of each fold."""
+    monkeypatch.setattr(sparse_module, "ENTRY_BLOCK", 300)
+    rng = np.random.default_rng(5)
+    fold, others = rng.integers(0, 3, 90), rng.standard_normal((90, 2))
+    for matrix, Z in views(words(90, 130), form):
+        chosen = np.arange(Z.shape[1])[some if isinstance(some, slice) else np.array(some) % Z.shape[1]]
+        weights = rng.uniform(size=len(chosen))
+        found = fold_products(matrix, chosen, fold, others, weights)
+        for number in range(3):
+            own = Z[fold == number]
+            close(found.products[number], own[:, chosen].T @ np.hstack([own, others[fold == number]]))
+            assert found.fourths[number] == pytest.approx(np.sum((own[:, chosen] ** 2 @ weights) ** 2))
+
+
+def test_products_with_rare_columns_are_few():
+    X = words(90, 130, 0.5)
+    X[2:, :4] = 0.0
+    entries = as_matrix(sparse.csr_array(X))._entries()
+    assert entries.products_are_few(np.arange(4))
+    assert not entries.products_are_few(np.arange(130))
 
 
 def test_some_rows_around_the_means_of_all(only_entries):

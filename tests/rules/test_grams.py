@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from gsppca.data import as_matrix
-from gsppca.data.folds import fold_grams
+from gsppca.data.fold_products import fold_grams
 from gsppca.rules import task
 from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import core_order, find_core

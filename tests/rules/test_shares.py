@@ -9,14 +9,8 @@ import pytest
 
 from gsppca.data import as_matrix
 from gsppca.data.chosen_columns import column_values
-from gsppca.data.folds import (
-    fold_grams,
-    fold_products,
-    fold_squares,
-    products_by_fold,
-    scores_and_squares,
-    weighted_moments,
-)
+from gsppca.data.fold_products import fold_grams, fold_products, products_by_fold
+from gsppca.data.folds import fold_squares, scores_and_squares, weighted_moments
 from gsppca.rules import shares
 from gsppca.rules.representatives import represents
 from gsppca.rules.shares import FoldMoments, describe_moments
@@ -183,10 +177,15 @@ def test_products_by_fold(data, container):
     matrix = as_matrix(other)
     Z = X - X.mean(axis=0)
     others = np.random.default_rng(1).standard_normal((70, 2))
-    squares = np.sum(Z[:, chosen] ** 2, axis=1)
-    left, right = np.column_stack([Z[:, chosen], squares]), np.column_stack([Z, others, squares])
+    left, right, weights = Z[:, chosen], np.column_stack([Z, others]), np.linspace(0, 2, len(chosen))
+    found = fold_products(matrix, chosen, fold, others, weights)
     expected = [left[fold == number].T @ right[fold == number] for number in range(FOLDS)]
-    np.testing.assert_allclose(fold_products(matrix, chosen, fold, others), expected, atol=1e-9)
+    np.testing.assert_allclose(found.products, expected, atol=1e-9)
+    fourths = (left**2 @ weights) ** 2
+    np.testing.assert_allclose(found.fourths, [fourths[fold == number].sum() for number in range(FOLDS)], rtol=1e-9)
+    for every in (np.arange(Z.shape[1]), np.arange(Z.shape[1])[::-1]):
+        expected = [Z[fold == number][:, every].T @ Z[fold == number] for number in range(FOLDS)]
+        np.testing.assert_allclose(fold_products(matrix, every, fold).products, expected, atol=1e-9)
     part = slice(3, 11)
     expected = [others[fold == number].T @ Z[fold == number, part] for number in range(FOLDS)]
     by_fold, over_all = products_by_fold(matrix, others, fold, Z[:, chosen])(part)

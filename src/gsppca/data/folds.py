@@ -1,169 +1,22 @@
-"""What a cross-validation asks of the data, each in one pass: sums over the rows of each fold, and some columns."""
+"""What a cross-validation asks of the data, each in one pass: scores, and sums over the rows of each part.
+
+Products of columns over the rows of each fold: `fold_products`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
-from gsppca._threads import threads_for
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix, below
-from gsppca.data.dense import DenseMatrix, mirrored
+from gsppca.data.dense import DenseMatrix
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
-LEAST_HEIGHT = 256  # rows of a fold that are multiplied at a time
 MANY_ROWS = 4096  # beyond which folds are dealt by numbers of the rows that need no Gram matrix
-
-
-def fold_grams(matrix: Matrix, fold: IntArray) -> FloatArray:
-    """Return ``Z'Z`` over the rows of each fold, shape (n_folds, n_features, n_features); for few features only.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        The centred data.
-    fold : ndarray of shape (n_samples,)
-        Number of the fold of every row, from 0.
-    """
-    n_folds = int(fold.max()) + 1
-    if isinstance(matrix, ChunkedMatrix):
-        return matrix._sum(_block_fold_grams, fold, n_folds)
-    assert isinstance(matrix, ArrayMatrix)
-    return _block_fold_grams(matrix, slice(0, matrix.n_samples), fold, n_folds)
-
-
-def _block_fold_grams(part: ArrayMatrix, rows: slice, fold: IntArray, n_folds: int) -> FloatArray:
-    grams = np.empty((n_folds, part.n_features, part.n_features))
-    for number in range(n_folds):
-        grams[number] = part.rows(fold[rows] == number)._gram()
-    return grams
-
-
-def fold_products(
-    matrix: Matrix,
-    chosen: IntArray,
-    fold: IntArray,
-    others: FloatArray | None = None,
-    weights: FloatArray | None = None,
-) -> FloatArray:
-    """Return products of some columns of Z with all columns, and with others, over the rows of each fold.
-
-    The sums of squares of the chosen columns, by row, count as one more column on either side: it comes last.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        The centred data.
-    chosen : ndarray of shape (n_chosen,)
-        Indices of the columns.
-    fold : ndarray of shape (n_samples,)
-        Number of the fold of every row, from 0.
-    others : ndarray of shape (n_samples, n_others), optional
-        Columns in memory; none by default.
-    weights : ndarray of shape (n_chosen,), optional
-        What the squares of the chosen columns are multiplied by; ones by default.
-
-    Returns
-    -------
-    products : ndarray of shape (n_folds, n_chosen + 1, n_features + n_others + 1)
-    """
-    n_folds = int(fold.max()) + 1
-    others = np.empty((matrix.n_samples, 0)) if others is None else others
-    weights = np.ones(len(chosen)) if weights is None else weights
-    if isinstance(matrix, ChunkedMatrix):
-        return matrix._sum(_block_fold_products, chosen, fold, others, weights, n_folds)
-    assert isinstance(matrix, ArrayMatrix)
-    return _block_fold_products(matrix, slice(0, matrix.n_samples), chosen, fold, others, weights, n_folds)
-
-
-def _block_fold_products(
-    part: ArrayMatrix,
-    rows: slice,
-    chosen: IntArray,
-    fold: IntArray,
-    others: FloatArray,
-    weights: FloatArray,
-    n_folds: int,
-) -> FloatArray:
-    fold, others, p = fold[rows], others[rows], part.n_features
-    left = np.append(chosen, p + others.shape[1])
-    everything = len(left) == left[-1] + 1
-    totals = np.zeros((n_folds, len(left), left[-1] + 1))
-    # Thin blocks would cost a whole matrix of sums for few products; many sums need taller ones.
-    height = max(BLOCK_BYTES // (8 * totals.shape[2]), n_folds * min(LEAST_HEIGHT, len(left)))
-    for start in range(0, part.n_samples, height):
-        own = slice(start, min(start + height, part.n_samples))
-        block = part._centred(own)
-        columns = _with_squares(np.hstack([block, others[own]]), block[:, chosen], weights)
-        for number in range(n_folds):
-            inside = columns[fold[own] == number]
-            with threads_for(len(left) * inside.size):
-                if everything:  # in place: the sums may be larger than what is added
-                    dsyrk(1.0, inside.T, 1.0, totals[number].T, overwrite_c=True)
-                else:
-                    totals[number] += inside[:, left].T @ inside
-    if everything:
-        for total in totals:
-            mirrored(total.T)
-    return totals
-
-
-def products_by_fold(
-    matrix: Matrix, columns: FloatArray, fold: IntArray, others: FloatArray
-) -> Callable[[slice], tuple[FloatArray, FloatArray]]:
-    """Return a function of some features: products of given columns with them, over the rows of each fold, or of all.
-
-    All of them may take more memory than few rows of data do: with an array in memory they are made when asked for.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        The centred data.
-    columns : ndarray of shape (n_samples, n_columns)
-        Columns in memory.
-    fold : ndarray of shape (n_samples,)
-        Number of the fold of every row, from 0.
-    others : ndarray of shape (n_samples, n_others)
-        Further columns in memory, whose products over all rows are enough.
-
-    Returns
-    -------
-    products : callable
-        Of a slice of the features; returns arrays of shape (n_folds, n_columns, n_chosen_features) and (n_others,
-        n_chosen_features).
-    """
-    n_folds = int(fold.max()) + 1
-    if isinstance(matrix, DenseMatrix):
-        rows = [np.flatnonzero(fold == number) for number in range(n_folds)]
-        own = [np.ascontiguousarray(columns[some].T) for some in rows]
-        return partial(_products_with_block, matrix, own, rows, np.ascontiguousarray(others.T))
-    if isinstance(matrix, ArrayMatrix):
-        members = [fold == number for number in range(n_folds)]
-        products = np.array([matrix.rows(own).transposed_product(columns[own]) for own in members])
-        with_others = matrix.transposed_product(others) if others.shape[1] else np.empty((0, matrix.n_features))
-    else:  # in one pass: the columns once for each fold, and zero outside of it
-        member = fold[:, None] == np.arange(n_folds)
-        masked = (columns[:, None, :] * member[:, :, None]).reshape(matrix.n_samples, -1)
-        both = matrix.transposed_product(np.hstack([masked, others]))
-        products, with_others = both[: masked.shape[1]].reshape(n_folds, columns.shape[1], -1), both[masked.shape[1] :]
-    return lambda part: (products[:, :, part], with_others[:, part])
-
-
-def _products_with_block(
-    matrix: DenseMatrix, columns: Sequence[FloatArray], rows: Sequence[IntArray], others: FloatArray, part: slice
-) -> tuple[FloatArray, FloatArray]:
-    block = matrix._centred(slice(None), part)
-    return np.array([left @ block[own] for left, own in zip(columns, rows, strict=True)]), others @ block
-
-
-def _with_squares(columns: FloatArray, squared: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.column_stack([columns, np.einsum("ij,ij,j->i", squared, squared, weights)])
 
 
 def rank_sums(matrix: Matrix, count: int) -> FloatArray:

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -57,20 +57,23 @@ class SparseMatrix(ArrayMatrix):
         return np.maximum(np.concatenate(squares), 0.0)
 
     def _gram(self) -> FloatArray:
-        # Some rows at a time: products of entries take a few copies of them.
-        tall = max(1, self.n_samples * ENTRY_BLOCK // max(self.X.nnz, 1))
         height = max(1, BLOCK_BYTES // (8 * self.n_features))
         total = np.zeros((self.n_features, self.n_features))
-        for first in range(0, self.n_samples, tall):
-            last = min(first + tall, self.n_samples)
-            entries = self._entries(slice(first, last))
+        for rows, entries in self.some_entries():
             if entries is not None and entries.gram_is_cheap:
                 total += entries.gram()
                 continue
-            for start in range(first, last, height):
-                block = self._centred(slice(start, min(start + height, last)))
+            for start in range(rows.start, rows.stop, height):
+                block = self._centred(slice(start, min(start + height, rows.stop)))
                 total += block.T @ block
         return total
+
+    def some_entries(self) -> Iterator[tuple[slice, Entries | None]]:
+        """Yield the entries of some rows at a time, as products of them take a few copies; see `_entries`."""
+        tall = max(1, self.n_samples * ENTRY_BLOCK // max(self.X.nnz, 1))
+        for first in range(0, self.n_samples, tall):
+            rows = slice(first, min(first + tall, self.n_samples))
+            yield rows, self._entries(rows)
 
     def column_products(self, chosen: IntArray) -> FloatArray:
         """Return products of some columns of Z with all, shape (n_chosen, n_features), some of them at a time."""

@@ -61,18 +61,35 @@ class Entries:
         total, means = float(self.rows.data @ self.rows.data), self.rows.shape[0] * float(self.centre @ self.centre)
         return bool(MATRIX_SPEED * self.rows.nnz < min(self.rows.shape) ** 2 and 2 * means < total)
 
+    def products_are_few(self, chosen: IntArray) -> bool:
+        """Whether dense blocks would take longer for products of some columns with all."""
+        (n, p), counts = self.rows.shape, np.diff(self.rows.indptr)
+        own = np.bincount(self.rows.indices, minlength=p)[chosen].sum()
+        # As if the entries of these columns were spread over the rows like those of all.
+        share = float(own) / max(self.rows.nnz, 1)
+        return bool(DENSE_SPEED * share * np.square(counts, dtype=float).sum() < float(n) * p * len(chosen))
+
     def gram(self) -> FloatArray:
         """``Z'Z``."""
+        return self.products(slice(None))
+
+    def products(self, chosen: IntArray | slice) -> FloatArray:
+        """Products of some columns of Z with all, shape (n_chosen, n_features)."""
         shifts = np.asarray(self.rows.sum(axis=0)).ravel() - self.rows.shape[0] / 2 * self.centre
-        gram = _products(self.rows.T.tocsr())
-        gram -= np.multiply.outer(shifts, self.centre)
-        gram -= np.multiply.outer(self.centre, shifts)
-        return gram
+        turned = self.rows.T.tocsr()
+        products = _products(turned[chosen], self.rows)
+        products -= np.multiply.outer(shifts[chosen], self.centre)
+        products -= np.multiply.outer(self.centre[chosen], shifts)
+        return products
+
+    def transposed_product(self, others: FloatArray) -> FloatArray:
+        """``Z'`` times other columns, shape (n_features, n_others)."""
+        return np.asarray(self.rows.T @ others) - np.multiply.outer(self.centre, others.sum(axis=0))
 
     def outer_gram(self) -> FloatArray:
         """``Z Z'``."""
         shifts = self._shifts()
-        gram = _products(self.rows)
+        gram = _products(self.rows, self.rows.T.tocsr())
         gram -= shifts
         gram -= shifts[:, None]
         return gram
@@ -85,10 +102,12 @@ class Entries:
         outer -= self.centre @ inner
         return outer
 
-    def row_squares(self) -> FloatArray:
-        """Sums of squares of the rows of Z."""
-        squares = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
-        return np.maximum(squares - 2 * self._shifts(), 0.0)
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Sums of squares of the rows of Z, those of each column multiplied by a weight."""
+        weights = np.ones(len(self.centre)) if weights is None else weights
+        squares = np.asarray(self.rows.multiply(self.rows) @ weights)
+        means = weights * self.centre
+        return np.maximum(squares - 2 * np.asarray(self.rows @ means) + float(means @ self.centre), 0.0)
 
     def centred_squares(self, squares: float) -> float:
         """Sum of squares of ``Z'Z``, and of ``Z Z'``, given that of ``A'A``."""
@@ -108,11 +127,11 @@ def _are_few(counts: IntArray, order: int) -> bool:
     return DENSE_SPEED * float(np.square(counts, dtype=float).sum()) < float(order) ** 2 * len(counts)
 
 
-def _products(entries: Any) -> FloatArray:
-    """Products of the rows of a CSR matrix with each other, some of them at a time: sparse results take more room."""
-    n = entries.shape[0]
-    height = max(1, BLOCK_BYTES // (8 * n))
-    total, turned = np.empty((n, n)), entries.T.tocsr()
+def _products(left: Any, right: Any) -> FloatArray:
+    """Product of two CSR matrices, dense, some rows at a time: sparse results take more room."""
+    n = left.shape[0]
+    height = max(1, BLOCK_BYTES // (8 * right.shape[1]))
+    total = np.empty((n, right.shape[1]))
     for start in range(0, n, height):
-        total[start : start + height] = (entries[start : start + height] @ turned).toarray()
+        total[start : start + height] = (left[start : start + height] @ right).toarray()
     return total

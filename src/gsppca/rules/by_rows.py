@@ -18,10 +18,10 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
 from gsppca.data.chosen_columns import column_values
+from gsppca.data.fold_products import fold_products
 from gsppca.data.folds import (
     MANY_ROWS,
     first_moments,
-    fold_products,
     fold_squares,
     rank_sums,
     weighted_moments,
@@ -62,9 +62,9 @@ class ByRows(Decomposition):
         kept = np.zeros(self.standard.n_features, dtype=bool)
         kept[variables] = True
         every = np.arange(len(variables))
-        sums = fold_products(self.standard.columns(kept), every, self.fold, self.left_scores)[:, :-1]
+        sums, _ = fold_products(self.standard.columns(kept), every, self.fold, self.left_scores)
         folds = self.fold == np.arange(len(sums))[:, None]
-        return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) : -1], folds @ self.left_scores**2)
+        return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) :], folds @ self.left_scores**2)
 
     def _parts(
         self,

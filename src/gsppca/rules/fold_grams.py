@@ -19,7 +19,7 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ColumnView
-from gsppca.data.folds import fold_products
+from gsppca.data.fold_products import fold_products
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.training import Decomposition, FromGrams, known_pairs
 
@@ -38,9 +38,9 @@ class FromFoldGrams(FromGrams):
         everything, places, n = self.targets.everything, self.targets.places, self.matrix.n_samples
         folds = np.zeros(n, dtype=np.int8) if fold is None else fold.astype(np.int8)
         weights = np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
-        sums = fold_products(everything, places, folds, weights=weights)
-        self.counts, self.sums, self.fourths = np.bincount(folds), sums[:, :-1, :-1], sums[:, -1, -1]
-        self.grams = self.sums if len(places) == everything.n_features else self.sums[:, :, places]
+        self.sums, self.fourths = fold_products(everything, places, folds, weights=weights)
+        self.counts = np.bincount(folds)
+        self.grams = self.sums if len(places) == everything.n_features else self.sums.take(places, axis=2)
         total, fourths = self.grams.sum(axis=0), float(self.fourths.sum())
         assert isinstance(self.standard, ColumnView)
         self.standard.remember_gram(total)
@@ -59,4 +59,5 @@ class FromFoldGrams(FromGrams):
 
 def _gaussian(moments: FloatArray) -> float:
     """Mean squared squared length of Gaussian rows with these second moments."""
-    return float(moments.trace() ** 2 + 2 * np.vdot(moments, moments))
+    entries = moments.ravel("K")
+    return float(moments.trace() ** 2 + 2 * (entries @ entries))

@@ -19,7 +19,8 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.chosen_columns import column_values
-from gsppca.data.folds import MANY_ROWS, fold_products, products_by_fold
+from gsppca.data.fold_products import fold_products, products_by_fold
+from gsppca.data.folds import MANY_ROWS
 from gsppca.rules.representatives import representing
 from gsppca.rules.shrinkage import LEAST_SHRINKAGE, ledoit_wolf
 
@@ -106,14 +107,14 @@ class FoldMoments:
         score_squares, both = np.einsum("ik,ik->k", scores, scores), np.concatenate([chosen, others])
         if matrix.n_samples > min(matrix.n_features, MANY_ROWS):
             weights = (np.arange(len(both)) < size).astype(np.float64)
-            sums, p = fold_products(matrix, both, fold, scores, weights), matrix.n_features
+            (sums, fourths), p = fold_products(matrix, both, fold, scores, weights), matrix.n_features
             return cls(
                 chosen=chosen,
                 counts=counts,
-                products=lambda part: (sums[:, :size, part], sums[:, size:-1, part].sum(axis=0)),
+                products=lambda part: (sums[:, :size, part], sums[:, size:, part].sum(axis=0)),
                 own=sums[:, :size, chosen],
-                score_products=sums[:, :size, p:-1],
-                fourths=sums[:, -1, -1],
+                score_products=sums[:, :size, p:],
+                fourths=fourths,
                 squares=squares,
                 score_squares=score_squares,
             )

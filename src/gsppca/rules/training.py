@@ -19,7 +19,8 @@ import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.chosen_columns import column_values
-from gsppca.data.folds import fold_grams, scores_and_squares
+from gsppca.data.fold_products import fold_grams
+from gsppca.data.folds import scores_and_squares
 from gsppca.linalg.spectrum import top_pairs
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts
@@ -177,7 +178,8 @@ class FromGrams(Decomposition):
         own, (values, vectors) = self.targets.gram(inside), pairs
         axes, variances = np.zeros((self.n_components, len(self.targets.relevant))), np.zeros(self.n_components)
         axes[: len(values)], variances[: len(values)] = self.targets.axes(vectors.T), values / n_rows
-        trace, trace_of_square = own.trace() / n_rows, float(np.vdot(own, own)) / n_rows**2
+        entries = own.ravel("K")
+        trace, trace_of_square = own.trace() / n_rows, float(entries @ entries) / n_rows**2
         moments = axes @ inside / n_rows
         return Part(
             n_rows=n_rows,
@@ -195,7 +197,6 @@ class FromGrams(Decomposition):
         with_scores, squares = self._with_scores
         if len(variables) == len(self.targets.relevant):
             return GramProducts(self.grams, with_scores, squares)
-        # Not by `take`, which would copy the whole of matrices that are not contiguous.
         return GramProducts(self.grams[:, variables[:, None], variables], with_scores[:, variables], squares)
 
     @cached_property
