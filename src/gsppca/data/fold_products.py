@@ -19,7 +19,7 @@ from gsppca.data.sparse import SparseMatrix
 from gsppca.data.sparse_products import Entries
 
 BLOCK_BYTES = 2**20  # of centred rows treated at a time
-LEAST_HEIGHT = 128  # rows of a fold that are multiplied at a time
+LEAST_HEIGHT = 256  # rows of a fold that are multiplied at a time
 
 
 def fold_grams(matrix: Matrix, fold: IntArray) -> FloatArray:
