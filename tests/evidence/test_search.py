@@ -10,12 +10,13 @@ import pytest
 from scipy import sparse
 
 from gsppca.components.units import share_units
-from gsppca.data import as_matrix
+from gsppca.data import as_blocks, as_matrix
 from gsppca.datasets import make_noise, make_noise_range, make_strengths
-from gsppca.evidence import moves, search
+from gsppca.evidence import by_products, moves, search, supports
 from gsppca.evidence.moves import falls_behind
 from gsppca.evidence.path import evidence_along
 from gsppca.evidence.search import ODDS, find_support, standardised
+from gsppca.metrics import f_score
 from tests.needs import optional
 
 REAL = Path(os.environ.get("GSPPCA_DATA") or Path(__file__).parents[3] / "shared" / "data") / "ufs"
@@ -349,3 +350,37 @@ def test_an_elimination_ends_when_much_is_lost(monkeypatch):
             ended = (best > 0) & (lost > np.minimum(0.3 * best, np.maximum(0.15 * best, 500.0)))
             assert not ended[:-1].any()
             assert ended[-1] or way[-1].size <= moves.FEWEST
+
+
+def wide(n, p, q, strength=1.0):
+    """Few samples of a great many variables, `q` of which share three factors; and which."""
+    rng = np.random.default_rng(0)
+    X, members = rng.standard_normal((n, p)), np.zeros(p, dtype=bool)
+    members[rng.permutation(p)[:q]] = True
+    X[:, members] += strength * rng.standard_normal((n, 3)) @ rng.standard_normal((3, q))
+    return X, members
+
+
+@pytest.mark.parametrize(("q", "strength"), [(60, 1.0), (800, 0.6), (4500, 0.6)])
+def test_large_steps_find_what_small_ones_find(q, strength, monkeypatch):
+    X, members = wide(60, 9000, q, strength)
+    found = fit(X, max_groups=1)
+    monkeypatch.setattr(supports, "MANY", 9000)
+    wanted = fit(X, max_groups=1)
+    assert f_score(found.support, members) >= f_score(wanted.support, members) - 0.01
+    assert found.log_evidence > wanted.log_evidence - 0.005 * abs(wanted.log_evidence)
+    assert found.n_components == wanted.n_components
+    assert found.n_updates < wanted.n_updates
+
+
+@pytest.mark.parametrize(("q", "most"), [(60, 8), (1200, 14)])
+def test_few_rows_on_disk_take_few_passes(q, most, monkeypatch):
+    """And find what is found in memory: large supports take two each, of small ones several share one."""
+    for module, name, value in ((supports, "MANY", 1000), (supports, "AT_ONCE", 200), (by_products, "MOST_HELD", 200)):
+        monkeypatch.setattr(module, name, value)
+    X, _ = wide(60, 1200, q)
+    matrix = as_matrix(as_blocks(optional("dask.array").from_array(X, chunks=(30, -1))))
+    before = matrix.X.n_passes
+    found = find_support(matrix, 6, own_noise=True, max_groups=1)
+    assert matrix.X.n_passes - before <= most
+    same(found, fit(X, max_groups=1), rtol=1e-8)

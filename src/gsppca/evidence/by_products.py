@@ -84,7 +84,7 @@ class ByProducts:
             places = self._places(members)
             axes = np.zeros((len(values), len(self._held)))  # products are many: better zeros here than a copy of some
             axes[:, places] = vectors.T
-            return self._scored((axes @ self._products) / np.sqrt(n * values)[:, None])
+            return self.scored((axes @ self._products) / np.sqrt(n * values)[:, None])
 
         return spectrum, projections
 
@@ -117,9 +117,9 @@ class ByProducts:
         rest = max(total - float(values.sum()), 0.0)
         squares = rest**2 / max(rank - len(values), 1) * (1 + min(size, n) / max(size, n))  # Marchenko & Pastur
         spectrum = SupportSpectrum(values, rank, rest, squares)
-        return spectrum, lambda count: self._scored(images[:count] / np.sqrt(n * values[:count])[:, None])
+        return spectrum, lambda count: self.scored(images[:count] / np.sqrt(n * values[:count])[:, None])
 
-    def _scored(self, projections: FloatArray) -> FloatArray:
+    def scored(self, projections: FloatArray) -> FloatArray:
         """Note which variables the last factors explain best: the next support will be made of these."""
         self._score = np.einsum("kp,kp->p", projections, projections) / self.matrix.column_squares
         return projections

@@ -96,7 +96,8 @@ class Decomposer:
         self._pool, self.scale = GramPool(matrix), np.ones(matrix.n_features)
         few = _has_few_variables(matrix) or _has_few_samples(matrix)
         self.by_products = None if few else ByProducts(matrix, n_leading, self._summed_up)
-        # Supports of data in blocks would take two passes each, but the products of many columns with all take one.
+        # Supports of data in blocks would take two passes each, but the products of many columns with all take one for
+        # several of them.
         self._corners = None
         if _has_few_samples(matrix) and matrix.passes_are_dear:
             self._corners = ByProducts(matrix, n_leading, self._summed_up)
@@ -110,6 +111,8 @@ class Decomposer:
     def of(self, support: BoolArray) -> Decomposition:
         """Decompose a support of at least two variables."""
         n, size = self.matrix.n_samples, int(np.count_nonzero(support))
+        if self._corners is not None and size <= self._corners.largest:
+            return Decomposition(*self._corners.of(support))
         if _has_few_samples(self.matrix):
             part = self.matrix.columns(support)
             products = part.outer_products() if self._is_iterated(min(size, n)) else None
@@ -119,8 +122,6 @@ class Decomposer:
             return self._by_corner(support)
         if self.by_products is not None:
             return Decomposition(*self.by_products.of(support))
-        if self._corners is not None and size <= self._corners.largest:
-            return Decomposition(*self._corners.of(support))
         return self._by_variables(support)
 
     def _by_corner(self, support: BoolArray) -> Decomposition:
@@ -159,9 +160,12 @@ class Decomposer:
                 leading, vectors = operator_pairs(products.product, products.diagonal, self.n_leading, SPARE)
             total = float(products.diagonal.sum())
             spectrum, pairs = self._with_rest(leading, vectors, total, products.total_squares(), min(size, n - 1))
-        return Decomposition(
-            spectrum, lambda count: self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
-        )
+
+        def projections(count: int) -> FloatArray:
+            found = self.matrix.transposed_product(np.ascontiguousarray(pairs(count)[1]))
+            return found if self._corners is None else self._corners.scored(found)
+
+        return Decomposition(spectrum, projections)
 
     def _is_iterated(self, order: int) -> bool:
         """Whether iterations find the leading pairs of a Gram matrix, rather than a full decomposition."""

@@ -32,6 +32,8 @@ OWN_NOISE_SHARE = 0.5
 SAME_EIGENVALUE = 1e-9  # relative to the largest: a gap below it is none, and components do not end there
 TIE = 1e-8  # of a log evidence, relative to it or to 100: what is less is rounding
 SAME_SCORE = 1e-7  # relative: variables whose scores differ by less are kept or dropped together
+MANY, AT_ONCE = 8192, 2048  # variables: of more, an elimination goes down to so many in large steps
+COARSELY = 0.2  # of the variables, at each of these: with 0.05, half of all variables are not found where they are weak
 TINY = float(np.finfo(float).tiny)
 
 Progress = Callable[[int], None]
@@ -171,9 +173,18 @@ class Supports:
         return explained, d, noise
 
     def fewer(self, size: int, share: float) -> int:
-        """Return a share of some variables; where a large support takes passes over the data, no more than do not."""
+        """How many of some variables an elimination keeps: a share of them, or of a great many far fewer.
+
+        Large supports of data on disk take passes over it. Data in memory is searched alike: what is found does not
+        depend on where it is.
+        """
         by_products = self._decomposer.by_products
-        return int(size * share) if by_products is None else min(int(size * share), by_products.largest)
+        if by_products is not None:
+            return min(int(size * share), by_products.largest)
+        if self.p <= MANY or size <= AT_ONCE:
+            return int(size * share)
+        fewer = int(size * COARSELY)
+        return fewer if fewer >= 2 * AT_ONCE else AT_ONCE
 
     def first(self, score: FloatArray, count: int) -> BoolArray:
         """Return about `count` variables of largest score, those that tie with the last included."""
