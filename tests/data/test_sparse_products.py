@@ -58,7 +58,7 @@ def test_grams_by_entries(form, only_entries, monkeypatch):
 @pytest.mark.parametrize("some", [slice(None, None, -1), [5, 100, 17, 3]], ids=["all", "four"])
 def test_products_by_fold(form, some, only_entries, monkeypatch):
     """As dense blocks have them: of all columns in any order, or of some, with others, over the rows of each fold."""
-    monkeypatch.setattr(sparse_module, "ENTRY_BLOCK", 300)
+    monkeypatch.setattr(sparse_module, "ENTRY_BLOCK", 50)
     rng = np.random.default_rng(5)
     fold, others = rng.integers(0, 3, 90), rng.standard_normal((90, 2))
     for matrix, Z in views(words(90, 130), form):

@@ -373,6 +373,14 @@ def test_large_steps_find_what_small_ones_find(q, strength, monkeypatch):
     assert found.n_updates < wanted.n_updates
 
 
+def test_steps_are_not_so_large_that_weak_halves_are_lost(monkeypatch):
+    """From all variables to few in one step, half of them would be called all."""
+    monkeypatch.setattr(supports, "MANY", 1000)
+    monkeypatch.setattr(supports, "AT_ONCE", 100)
+    X, members = wide(60, 8000, 4000, 0.35)
+    assert f_score(fit(X, max_groups=1).support, members) > 0.75
+
+
 @pytest.mark.parametrize(("q", "most"), [(60, 8), (1200, 14)])
 def test_few_rows_on_disk_take_few_passes(q, most, monkeypatch):
     """And find what is found in memory: large supports take two each, of small ones several share one."""
