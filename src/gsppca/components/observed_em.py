@@ -36,7 +36,7 @@ from gsppca.linalg.turn import best_turn
 
 BLOCK = 2**18  # entries of triangles and of data treated at a time, about what a cache holds
 LARGEST_FALL = 0.5  # of a slab, in one bold step
-LEAST_NOISE = 1e-5  # at the start, in units of the mean square of the data
+LEAST_NOISE = 1e-7  # at the start, in units of the mean square of the data
 LEAST_SLAB = 1e-12  # always, in the same units
 
 
