@@ -59,6 +59,7 @@ TESTS = {
     "rules/communality.py": ("tests/rules/test_communality.py",),
     "rules/knockoffs.py": ("tests/rules/test_knockoffs.py",),
     "components/imputation.py": ("tests/components/test_imputation.py",),
+    "components/observed_em.py": ("tests/components/test_imputation.py",),
     "evidence/mixture.py": ("tests/evidence/test_mixture.py",),
     "evidence/posterior.py": ("tests/evidence/test_posterior.py",),
     "linalg/krylov.py": ("tests/linalg/test_krylov.py",),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from gsppca import GSPPCA
+from gsppca.components import observed_em
 from gsppca.components.imputation import impute
+from gsppca.components.observed_em import Observed, advance, loading_covs, missing_variance, run, start
 from gsppca.datasets import make_noise_range
+from gsppca.linalg.triangles import Triangles
 
 
 def gappy(seed=0, n=40, p=12, d=2, share=0.15, noise=0.3):
@@ -61,29 +64,100 @@ def literal_iteration(X, offset, loadings, covs, slabs, noise):
     return offset, loadings, covs, slabs, noise, scores, score_covs, bound
 
 
-@pytest.mark.parametrize("standardise", [False, True])
-def test_the_updates_are_the_literal_ones(standardise):
-    """From the state after three iterations, a fourth."""
-    _, X, _ = gappy(n=15, p=7)
-    d = 2
-    before, after = (impute(X, d, standardise=standardise, max_iter=k, tol=0) for k in (3, 4))
-    scaled = (X - before.mean) / before.scale
-    squares = (before.loadings**2).sum(axis=1) + np.trace(before.loading_covs, axis1=1, axis2=2)
-    start = (np.zeros(7), before.loadings, before.loading_covs, squares / d, before.noise_variance)
-    offset, loadings, covs, _, noise, scores, score_covs, bound = literal_iteration(scaled, *start)
-    np.testing.assert_allclose(after.mean, before.mean + before.scale * offset, rtol=1e-10)
+def observed(X):
+    """Data of the EM: columns about the means of what is observed, in one unit."""
+    missing = np.isnan(X)
+    centred = np.where(missing, 0.0, X - np.nanmean(X, axis=0))
+    return Observed(centred / np.sqrt((centred**2).sum() / (~missing).sum()), missing)
+
+
+@pytest.mark.parametrize("d", [2, 13])  # below and above the order from which LAPACK is called for each matrix
+def test_the_updates_are_the_literal_ones(d, monkeypatch):
+    """From the state after three iterations, a fourth without moves, and in blocks."""
+    monkeypatch.setattr(observed_em, "BLOCK", 300)
+    _, X, _ = gappy(n=30, p=17)
+    data, tri = observed(X), Triangles(d)
+    state = run(data, d, 3, 0)[0]
+    after = advance(data, state, bold=False, turn=False)
+    holed = np.where(np.isnan(X), np.nan, data.centred)
+    start = (state.offset, state.loadings, tri.whole(loading_covs(data, state)), state.slabs, state.noise)
+    offset, loadings, covs, slabs, noise, scores, score_covs, bound = literal_iteration(holed, *start)
+    np.testing.assert_allclose(after.offset, offset, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(after.loadings, loadings, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(after.loading_covs, covs, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(after.noise_variance, noise, rtol=1e-10)
-    np.testing.assert_allclose(after.bounds[-1], bound, rtol=1e-10)
-    variance = np.zeros(7)
+    np.testing.assert_allclose(tri.whole(loading_covs(data, after)), covs, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(after.scores.means, scores, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(tri.whole(after.scores.covs), score_covs, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(after.slabs, slabs, rtol=1e-9)
+    np.testing.assert_allclose(after.noise, noise, rtol=1e-10)
+    np.testing.assert_allclose(after.bound, bound, rtol=1e-10)
+    variance = np.zeros(17)
     for i, j in np.argwhere(np.isnan(X)):
-        fit = offset[j] + loadings[j] @ scores[i]
-        np.testing.assert_allclose(after.X[i, j], before.mean[j] + before.scale[j] * fit, rtol=1e-9)
         second = np.outer(scores[i], scores[i]) + score_covs[i]
         around = np.trace((np.outer(loadings[j], loadings[j]) + covs[j]) @ second) - (loadings[j] @ scores[i]) ** 2
-        variance[j] += before.scale[j] ** 2 * (around + noise)
-    np.testing.assert_allclose(after.missing_variance, variance, rtol=1e-8)
+        variance[j] += around + noise
+    np.testing.assert_allclose(missing_variance(data, after, loading_covs(data, after)), variance, rtol=1e-8)
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_what_is_handed_back_is_in_the_units_of_the_data(standardise):
+    _, X, missing = gappy(n=30, p=9)
+    fitted = impute(X, 2, standardise=standardise)
+    scale = fitted.scale
+    spread = scale if standardise else np.full(9, scale[0])
+    np.testing.assert_allclose(scale, np.nanstd(X, axis=0) if standardise else spread, rtol=1e-10)
+    np.testing.assert_allclose(fitted.fill(X), fitted.X, atol=0.01)
+    counts = missing.sum(axis=0)
+    assert (fitted.missing_variance >= counts * fitted.noise_variance * scale**2).all()
+    assert (fitted.missing_variance <= 1.2 * counts * np.nanvar(X, axis=0)).all()
+
+
+@pytest.mark.parametrize("shape", [(40, 12, 2), (15, 60, 3), (60, 10, 8)])
+def test_the_moves_change_no_fixed_point(shape):
+    """EM as in the head of the module, without end, ends where the EM that goes further does."""
+    n, p, d = shape
+    _, X, missing = gappy(3, n, p, 2)
+    data = observed(X)
+    fast, bounds, converged = run(data, d, 5000, 1e-12)
+    assert converged
+    slow = fast  # a fixed point of one stays one of the other
+    for _ in range(20):
+        slow = advance(data, slow, bold=False, turn=False)
+    np.testing.assert_allclose(slow.bound, bounds[-1], rtol=0, atol=1e-8 * n * p)
+    ends, again = ((one.scores.means @ one.loadings.T + one.offset)[missing] for one in (fast, slow))
+    np.testing.assert_allclose(again, ends, atol=1e-3)
+    plain = start(data, d)
+    for _ in range(3000):
+        plain = advance(data, plain, bold=False, turn=False)
+    assert plain.bound <= bounds[-1] + 1e-7 * n * p
+    np.testing.assert_allclose((plain.scores.means @ plain.loadings.T + plain.offset)[missing], ends, atol=0.02)
+    assert len(bounds) < 3000
+
+
+def test_each_move_raises_the_bound():
+    """The turn always; slabs only sometimes do not, and are taken back."""
+    data = observed(gappy(4, 30, 25, 3)[1])
+    state = run(data, 6, 2, 0)[0]
+    for _ in range(10):
+        plain = advance(data, state, bold=False, turn=False).bound
+        turned = advance(data, state, bold=False).bound
+        bold = advance(data, state).bound
+        assert state.bound < plain <= turned + 1e-9 * abs(turned)
+        assert bold > state.bound
+        state = advance(data, state)
+
+
+def test_a_bold_iteration_that_falls_is_taken_again(monkeypatch):
+    data = observed(gappy(4)[1])
+    wanted = [state.bound for state in _plain_path(data, 2, 12)]
+    monkeypatch.setattr(observed_em, "_bolder", lambda a, *_: np.full(len(a), 1e-9))
+    np.testing.assert_allclose(run(data, 2, 12, -1.0)[1][1:], wanted[1:], rtol=1e-10)
+
+
+def _plain_path(data, d, n_iter):
+    state = start(data, d)
+    for _ in range(n_iter):
+        state = advance(data, state, bold=False)
+        yield state
 
 
 @pytest.mark.parametrize("shape", [(40, 12, 2), (15, 60, 3), (60, 10, 8)])
@@ -240,10 +314,28 @@ def test_a_tenth_of_the_entries_missing_hardly_changes_the_selection(law):
     assert imputed > complete - 0.03
 
 
-@pytest.mark.parametrize("d", [2, 5])
-def test_the_order_in_memory_does_not_show_where_units_differ(d):
-    """Variances of these columns differ by ten orders of magnitude: iterations must not amplify rounding."""
-    X = load_breast_cancer().data[:200]
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
-    one, other = impute(X, d), impute(np.asfortranarray(X), d)
-    assert np.max(np.abs(one.X - other.X) / np.nanstd(X, axis=0)) < 1e-8
+@pytest.mark.parametrize(("d", "share"), [(2, 0.1), (3, 0.1), (5, 0.1), (8, 0.03), (8, 0.1), (12, 0.03), (20, 0.03)])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_diabetes])
+def test_the_order_in_memory_does_not_show_where_units_differ(load, d, share):
+    """Variances of these columns differ by up to ten orders of magnitude: iterations must not amplify rounding."""
+    X = load().data
+    if d >= X.shape[1]:
+        pytest.skip("no more components than columns")
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random(X.shape) < share, np.nan, X)
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    one, other = impute(X, d).X, impute(np.asfortranarray(X), d).X
+    moved = np.empty_like(X)
+    moved[np.ix_(rows, columns)] = impute(X[np.ix_(rows, columns)], d).X
+    for found in (other, moved):
+        assert np.max(np.abs(one - found) / np.nanstd(X, axis=0)) < 1e-6
+
+
+@pytest.mark.parametrize("d", [5, 8, 12])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_raw_units_end_near_the_optimum(load, d):
+    """Saddles, where the largest columns are explained and the others still hidden by the noise, are no ends."""
+    X = load().data
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.03, np.nan, X)
+    found, wanted = impute(X, d), impute(X, d, max_iter=1500, tol=1e-8)
+    assert wanted.bounds[-1] - found.bounds[-1] < 1e-3 * np.isfinite(X).sum()

@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 from gsppca import relaxed_vem
 from gsppca.data import as_matrix
 from gsppca.linalg.spectrum import leading_spectrum
+from gsppca.linalg.turn import best_turn
 from gsppca.rankings.vem.em import em_step
-from gsppca.rankings.vem.expansion import FASTEST, best_turn, likelier
+from gsppca.rankings.vem.expansion import FASTEST, likelier
 from gsppca.rankings.vem.start import spectral_loadings, start_state
 from tests.reference import literal_vem
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gsppca._typing import FloatArray
+from gsppca.linalg.turn import best_turn
 from gsppca.rankings.vem.bound import lower_bound
-from gsppca.rankings.vem.expansion import best_turn, likelier, logs_of_rows
+from gsppca.rankings.vem.expansion import likelier, logs_of_rows
 from gsppca.results import RelaxedState
 
 BLOCK = 2**15  # entries of the loadings treated at a time: what is made of them stays small, and in the cache
