@@ -178,7 +178,7 @@ def _clipped_powers(
 def _powers(values: FloatArray, centre: FloatArray, unit: FloatArray) -> Iterator[FloatArray]:
     """The centred values, their sizes, and their powers from the second to the fourth: in two arrays' memory."""
     values -= centre
-    values /= unit
+    values *= 1 / unit
     yield values
     powers = np.abs(values)
     yield powers

@@ -13,7 +13,7 @@ from gsppca._typing import FloatArray, IntArray
 from gsppca.data import blocks
 from gsppca.data.blocks import Blocks, Combine, Task, ready
 
-BLOCK_BYTES = 2**22  # of rows, or of contiguous columns, treated at a time
+BLOCK_BYTES = 2**19  # of rows, or of contiguous columns, treated at a time: with its copies, what a cache holds
 ENTRY_BLOCK = 2**16  # entries of sparse data treated at a time
 
 Elementwise = Callable[..., Iterable[FloatArray]]
@@ -157,8 +157,9 @@ class _Sums:
             some = slice(start, start + size)
             rows, columns = (slice(None), some) if by_column else (some, slice(None))
             values, sums = block[rows, columns].astype(np.float64), []
+            ones = np.ones(len(values))
             for number, one in enumerate(self.function(values, *(numbers[columns] for numbers in self.parameters))):
-                sums.append(one.sum(axis=0))
+                sums.append(ones @ one)
                 if number in self.by_row:
                     row_sums[self.by_row.index(number), rows] += one.sum(axis=1)
             totals = [*totals, np.array(sums)] if by_column or not totals else [totals[0] + sums]
