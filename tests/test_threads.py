@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from gsppca import GSPPCA
 from gsppca._threads import LARGE, n_blas_threads, one_blas_thread, threads_for
 from gsppca.data import as_matrix
+from gsppca.data.dense import add_square, mirrored
 from gsppca.datasets import make_introductory
 
 
@@ -125,3 +126,18 @@ def test_large_products_of_a_matrix_are_shared(order, offset, monkeypatch):
     matrix.outer_gram()
     assert max(asked) >= LARGE
     assert sum(asked) >= 1200 * 900 * (900 / 2 + 1200 / 2)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_blocks_that_share_the_cores_do_not_hold_the_lock(order, monkeypatch):
+    """Scipy's `dsyrk` holds the interpreter's lock: threads that treat blocks must not call it. The sums are the same."""
+    X = np.asarray(np.random.default_rng(0).standard_normal((50, 20)), order=order)
+    sums = np.zeros((2, 20, 20))
+    for rows in (X[:30], X[30:]):
+        add_square(sums[0], rows)
+    monkeypatch.setattr("gsppca.data.dense.dsyrk", lambda *_, **__: pytest.fail("the lock is held"))
+    with one_blas_thread():
+        for rows in (X[:30], X[30:]):
+            add_square(sums[1], rows)
+    for total in sums:
+        np.testing.assert_allclose(mirrored(total), X.T @ X, atol=1e-12)

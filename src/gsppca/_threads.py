@@ -90,6 +90,11 @@ def threads_for(work: float) -> Iterator[None]:
             _set([1] * len(_hold.before))
 
 
+def blocks_share_threads() -> bool:
+    """Whether threads of this process may be treating blocks of data, each with one BLAS thread."""
+    return _hold.strict > 0
+
+
 def n_blas_threads() -> int:
     """Return how many threads BLAS may use: the cores, or what the user's environment allows."""
     with _hold.lock:

@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from gsppca._threads import threads_for
+from gsppca._threads import blocks_share_threads, threads_for
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
@@ -107,13 +107,9 @@ class DenseMatrix(ArrayMatrix):
         blocks = self._row_slices(max(BLOCK_BYTES // (8 * self.n_features), self.n_features // 2))
         if len(blocks) == 1:
             return _square(self._centred(ALL).T)
-        total = np.zeros((self.n_features, self.n_features), order="F")
+        total = np.zeros((self.n_features, self.n_features))
         for rows in blocks:
-            block = self._centred(rows)
-            by_row = block.flags.c_contiguous
-            # The upper triangle, added in place: a second Gram matrix could be as large as the data.
-            with threads_for(block.size * self.n_features):
-                dsyrk(1.0, block.T if by_row else block, 1.0, total, trans=not by_row, overwrite_c=True)
+            add_square(total, self._centred(rows))
         return mirrored(total)
 
     def outer_gram(self) -> FloatArray:
@@ -187,13 +183,27 @@ def _slices(length: int, width: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
+def add_square(total: FloatArray, rows: FloatArray) -> None:
+    """Add ``rows' rows`` to a matrix in place, or, if that is faster, to its lower triangle only: see `mirrored`.
+
+    `dsyrk` of scipy needs no second matrix, which could be as large as the data, but holds the interpreter's lock:
+    threads that share blocks would wait for each other.
+    """
+    if blocks_share_threads():
+        total += rows.T @ rows
+        return
+    by_row = rows.flags.c_contiguous
+    with threads_for(rows.size * len(total)):
+        dsyrk(1.0, rows.T if by_row else rows, 1.0, total.T, trans=not by_row, overwrite_c=True)
+
+
 def mirrored(square: FloatArray) -> FloatArray:
-    """Copy the upper triangle of a matrix to the lower one, in place."""
+    """Copy the lower triangle of a matrix to the upper one, in place."""
     for part in _slices(len(square), MIRRORED):
-        square[part.stop :, part] = square[part, part.stop :].T
+        square[part, part.stop :] = square[part.stop :, part].T
         corner = square[part, part]
-        corner[:] = np.triu(corner) + np.triu(corner, 1).T
-    return square.T  # the same, in the order of rows
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+    return square
 
 
 def _both_products(axes: FloatArray, block: FloatArray) -> FloatArray:

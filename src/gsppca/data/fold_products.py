@@ -7,14 +7,13 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from gsppca._threads import threads_for
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix
 from gsppca.data.base import Matrix
 from gsppca.data.chunked import ChunkedMatrix
-from gsppca.data.dense import DenseMatrix, mirrored
+from gsppca.data.dense import DenseMatrix, add_square, mirrored
 from gsppca.data.sparse import SparseMatrix
 from gsppca.data.sparse_products import Entries
 
@@ -149,14 +148,14 @@ def _add_blocks(
             inside = fold[own] == number
             sums.fourths[number] += fourths[inside].sum()
             right = block[inside]
-            with threads_for(n_chosen * right.size):
-                if everything and n_chosen == width:  # in place: the sums may be larger than what is added
-                    dsyrk(1.0, np.ascontiguousarray(right).T, 1.0, total.T, overwrite_c=True)
-                else:
+            if everything and n_chosen == width:
+                add_square(total, right)
+            else:
+                with threads_for(n_chosen * right.size):
                     total += columns[inside].T @ right
     if everything and n_chosen == width:
         for total in sums.products:
-            mirrored(total.T)
+            mirrored(total)
 
 
 def products_by_fold(
