@@ -130,7 +130,7 @@ def test_large_products_of_a_matrix_are_shared(order, offset, monkeypatch):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_blocks_that_share_the_cores_do_not_hold_the_lock(order, monkeypatch):
-    """Scipy's `dsyrk` holds the interpreter's lock: threads that treat blocks must not call it. The sums are the same."""
+    """Scipy's `dsyrk` does: threads that treat blocks must not call it. The sums are the same."""
     X = np.asarray(np.random.default_rng(0).standard_normal((50, 20)), order=order)
     sums = np.zeros((2, 20, 20))
     for rows in (X[:30], X[30:]):
