@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gsppca._threads import _hold
 from tests import needs
 from tests.tiers import nightly_cases, slow_tests
 
@@ -43,6 +44,13 @@ def no_blocks_are_held():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gsppca.data.blocks.HELD_BYTES", 0)
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_hold_is_left():
+    """What holds BLAS to one thread lets go of it, whatever happened."""
+    yield
+    assert (_hold.owner, _hold.depth, _hold.strict) == (None, 0, 0)
 
 
 @pytest.fixture(params=["intro", "one_axis", "tall", "wide"])

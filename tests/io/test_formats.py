@@ -20,7 +20,7 @@ DATA = np.random.default_rng(0).normal(size=(6, 4)).round(3)
 
 
 def frame():
-    table = pd.DataFrame(DATA, columns=NAMES, index=ROWS)
+    table = pd.DataFrame(DATA.copy(), columns=NAMES, index=ROWS)  # tests change it
     table["kind"] = KINDS
     return table
 

@@ -82,6 +82,7 @@ def update(
     moment = score_cov @ (axes @ products.T) @ score_cov  # of the score means, to become T = E Y'Y
     moment = n * score_cov + (moment + moment.T) / 2
     lam, basis = np.linalg.eigh(moment)
+    lam = np.maximum(lam, np.finfo(float).tiny)  # beside a huge one, rounding leaves the least any sign
     new = _update_loadings(state, products, lam, basis.T @ score_cov, expand)
     explained = new.explained(new.relevance)
     # Rounding must not make the noise of noiseless data vanish or turn negative.
