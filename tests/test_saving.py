@@ -475,3 +475,17 @@ def test_skops_works_too(fitted):
     loaded = skops.loads(content, trusted=ours)
     assert_same(model.transform(X), loaded.transform(X))
     assert_same(model.choose(4).get_support(), loaded.choose(4, X).get_support())
+
+
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
+def test_a_model_does_not_store_the_data_whose_gaps_it_filled(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 2)) @ rng.standard_normal((2, 20)) + rng.standard_normal((1000, 20))
+    X[rng.random(X.shape) < 0.03] = np.nan
+    model = GSPPCA(2, missing="impute").fit(X)
+    model.save(tmp_path / "model.json")
+    assert (tmp_path / "model.npz").stat().st_size < X.nbytes / 5
+    assert len(pickle.dumps(model)) < X.nbytes / 5
+    for again in (gsppca.load(tmp_path / "model.json"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.transform(X[:9]), model.transform(X[:9]))
+        np.testing.assert_array_equal(again.choose(3, X).support_, model.choose(3).support_)

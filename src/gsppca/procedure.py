@@ -99,7 +99,8 @@ class Fitted:
             found = replace(found, core=found.core.without_rows())
         if chosen.core is not None:
             chosen = replace(chosen, core=chosen.core.without_rows())
-        return replace(self, frame=None, found=found, chosen=chosen)
+        imputation = self.imputation and replace(self.imputation, X=self.imputation.X[:0])
+        return replace(self, frame=None, found=found, chosen=chosen, imputation=imputation)
 
 
 def plan_of(model: VariableSelection) -> Plan:
