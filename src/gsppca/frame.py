@@ -18,7 +18,7 @@ from gsppca.components.clipping import Tails, clip_tails, measure_tails
 from gsppca.components.imputation import Imputation, impute
 from gsppca.data import Blocks, Matrix, as_blocks, as_matrix
 from gsppca.data.array import ColumnView
-from gsppca.data.folds import MANY_ROWS, sums_and_squares
+from gsppca.data.folds import sums_and_squares
 from gsppca.data.passes import PassFile
 from gsppca.data.shadows import Shadowed, add_shadows
 from gsppca.progress import tell
@@ -85,8 +85,8 @@ class Frame:
         return kept if self.scale is None else standardised(kept)
 
     def _with_lengths(self, matrix: Matrix) -> Matrix:
-        """Tell a matrix of these rows how long they are, if that is known."""
-        if isinstance(matrix, ColumnView) and self.tails.rows is not None:
+        """Tell a matrix of these rows how long they are."""
+        if isinstance(matrix, ColumnView):
             matrix.known_rows.lengths = self.tails.rows[:, 1]
         return matrix
 
@@ -101,11 +101,9 @@ class Frame:
             self.__dict__.pop("clipped", None)
 
     @cached_property
-    def rows(self) -> FloatArray | None:
-        """Numbers by which many rows are dealt out to folds, as `Tails` has them; None where there are few."""
-        if "tails" in self.__dict__:
-            return self.tails.rows
-        return sums_and_squares(standardised(self.data)) if self.data.n_samples > MANY_ROWS else None
+    def rows(self) -> FloatArray:
+        """Numbers by which rows are dealt out to folds, as `Tails` has them."""
+        return self.tails.rows if "tails" in self.__dict__ else sums_and_squares(standardised(self.data))
 
     @property
     def _container(self) -> Any:

@@ -48,6 +48,12 @@ def answers(rng):
     return np.clip(np.round(3 + shared + rng.normal(size=(80, 14))), 1, 5)
 
 
+def halves(rng, n=80, p=20):
+    """Columns that are one in half of the rows: rows that differ have the same length, and many the same sum."""
+    X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, p)) + rng.normal(size=(n, p))
+    return (np.median(X, axis=0) < X).astype(float)
+
+
 def low_rank(rng, n=40, p=25, rank=3):
     return rng.normal(size=(n, rank)) @ rng.normal(size=(rank, p))
 
@@ -56,6 +62,8 @@ AWKWARD = {
     "rare words": rare_words,
     "copies": copies,
     "answers": answers,
+    "halves": halves,
+    "halves of many rows": lambda rng: halves(rng, 4200, 12),
     "counts": lambda rng: rng.poisson(np.exp(rng.normal(0, 1, (50, 1)) + rng.normal(-1, 1, 30))).astype(float),
     "exact low rank": low_rank,
     "wide low rank": lambda rng: low_rank(rng, 30, 60, 4),

@@ -1,4 +1,4 @@
-"""Folds are a function of the data: neither the order of rows nor a sign matters."""
+"""Folds are a function of the data: neither the order of rows nor a unit matters."""
 
 from __future__ import annotations
 
@@ -9,41 +9,35 @@ from gsppca.rules.deal import deal_rows, n_folds
 from gsppca.rules.ties import largest_first, places_of_largest, tolerant_ranks
 
 
-def partition(fold, rows=None):
-    rows = np.arange(len(fold)) if rows is None else rows
-    return {frozenset(rows[fold == number].tolist()) for number in range(fold.max() + 1)}
+def dealt(sums, squares, count):
+    return deal_rows(np.column_stack([sums, squares]), count)
 
 
 @pytest.mark.parametrize("n", [5, 23, 60])
-def test_folds_do_not_depend_on_sign_or_order(n):
+def test_folds_do_not_depend_on_order_or_unit(n):
     rng = np.random.default_rng(n)
-    scores, squares = rng.standard_normal(n), rng.random(n)
-    expected = partition(deal_rows(scores, squares, 5))
-    assert partition(deal_rows(-scores, squares, 5)) == expected
-    np.testing.assert_array_equal(deal_rows(-scores, squares, 5), deal_rows(scores, squares, 5))  # numbers, too
+    sums, squares = rng.standard_normal(n), rng.random(n)
+    fold = dealt(sums, squares, 5)
     for unit in (1e-3, 1e3):
-        np.testing.assert_array_equal(deal_rows(unit * scores, squares, 5), deal_rows(scores, squares, 5))
-        np.testing.assert_array_equal(deal_rows(-unit * scores, squares, 5), deal_rows(scores, squares, 5))
-    assert deal_rows(scores, squares, n)[np.argmin(scores * np.sign(np.sum(scores**3)))] == 0
+        np.testing.assert_array_equal(dealt(unit * sums, unit**2 * squares, 5), fold)
     rows = rng.permutation(n)
-    assert partition(deal_rows(scores[rows], squares[rows], 5), rows) == expected
+    np.testing.assert_array_equal(dealt(sums[rows], squares[rows], 5), fold[rows])
 
 
-def test_equal_scores_are_separated_by_the_size_of_the_rows():
-    scores = np.repeat([-2.0, 0.0, 1.0], 10)
-    squares = np.random.default_rng(0).random(30)
-    expected = partition(deal_rows(scores, squares, 5))
+def test_rows_of_one_length_are_separated_by_their_sums():
+    squares = np.repeat([2.0, 0.0, 1.0], 10)
+    sums = np.random.default_rng(0).random(30)
+    fold = dealt(sums, squares, 5)
     rows = np.random.default_rng(1).permutation(30)
-    for sign in (1, -1):
-        jitter = 1 + 1e-13 * np.random.default_rng(2).standard_normal(30)
-        assert partition(deal_rows(sign * (scores * jitter)[rows], squares[rows], 5), rows) == expected
+    jitter = 1 + 1e-13 * np.random.default_rng(2).standard_normal(30)
+    np.testing.assert_array_equal(dealt(sums[rows], (squares * jitter)[rows], 5), fold[rows])
 
 
-def test_folds_are_balanced_along_the_scores():
-    scores = np.random.default_rng(3).standard_normal(52)
-    fold = deal_rows(scores, np.ones(52), 5)
+def test_folds_are_balanced_along_the_lengths():
+    squares = np.random.default_rng(3).random(52)
+    fold = dealt(np.ones(52), squares, 5)
     assert set(np.bincount(fold)) == {10, 11}
-    order = np.argsort(scores)
+    order = np.argsort(squares)
     for start in range(0, 50, 5):
         assert len(set(fold[order[start : start + 5]])) == 5
 

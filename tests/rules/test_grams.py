@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from gsppca.data import as_matrix
-from gsppca.data.fold_products import fold_grams
+from gsppca.data.fold_products import fold_products
 from gsppca.rules import task
 from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import core_order, find_core
+from gsppca.rules.fold_grams import FromGrams
 from gsppca.rules.pool_products import GramProducts, RowProducts
-from gsppca.rules.training import FromGrams
 from tests.needs import optional
 from tests.rules.test_core import factor_data, sparse_truth
 
@@ -90,8 +90,10 @@ def test_products_of_a_pool_are_sums_over_rows():
     rng = np.random.default_rng(0)
     Z, fold, scores = X[:, :20] - X[:, :20].mean(axis=0), rng.integers(0, 3, 400), rng.standard_normal((400, 2))
     folds = [fold == number for number in range(3)]
-    grams, squares = fold_grams(as_matrix(Z), fold), [np.sum(scores[own] ** 2, axis=0) for own in folds]
-    by_grams = GramProducts(grams, np.array([Z[own].T @ scores[own] for own in folds]), np.array(squares))
+    grams, _ = fold_products(as_matrix(Z), np.arange(20), fold)
+    with_scores = np.array([Z[own].T @ scores[own] for own in folds])
+    squares = np.array([np.sum(scores[own] ** 2, axis=0) for own in folds])
+    by_grams = GramProducts(grams, grams.sum(axis=0), with_scores, squares)
     places, some = np.array([3, 0, 19, 3]), np.array([7, 2])
     for way in (by_grams, RowProducts(Z, fold, scores)):
         np.testing.assert_allclose(way.score_squares, squares)
@@ -122,15 +124,15 @@ def test_shares_near_one_keep_their_digits(noise, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{}, INCLUDED, {"standardise": False}], ids=["plain", "included", "own units"])
-def test_data_in_blocks_is_read_four_times(options):
-    """The Gram matrix, scores with row squares, the Gram matrices of the folds, and the description."""
+def test_data_in_blocks_is_read_three_times(options):
+    """Lengths of the rows, which a fit knows already, the Gram matrices of the folds, and the chosen columns."""
     da = optional("dask.array")
     options = dict(options)
     relevant = options.pop("relevant", np.ones(90, dtype=bool))
     matrix = as_matrix(da.from_array(X, chunks=(100, 90)))
     before = matrix.X.n_passes
     find_core(matrix, relevant, 4, share=0.95, **options)
-    assert matrix.X.n_passes - before == 4
+    assert matrix.X.n_passes - before == 3
 
 
 @pytest.mark.parametrize("container", ["C", "F", "float32"])

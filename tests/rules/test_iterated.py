@@ -8,8 +8,8 @@ from scipy import sparse
 
 from gsppca.data import as_matrix
 from gsppca.rules.by_rows import Iterated
+from gsppca.rules.fold_grams import FromGrams
 from gsppca.rules.parts import Targets
-from gsppca.rules.training import FromGrams
 from tests.needs import optional
 from tests.rules.test_core import factor_data
 

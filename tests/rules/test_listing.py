@@ -12,11 +12,11 @@ from gsppca.data import as_matrix
 from gsppca.rules import listing, task
 from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import core_order, find_core
+from gsppca.rules.fold_grams import FromGrams
 from gsppca.rules.pool import Pool
 from gsppca.rules.remaining import Remaining
 from gsppca.rules.shares import describe_moments
 from gsppca.rules.task import Task
-from gsppca.rules.training import FromGrams
 from tests.needs import optional
 from tests.rules.test_core import factor_data, same, sparse_truth
 

@@ -10,9 +10,9 @@ from gsppca import GSPPCA
 from gsppca.data import as_blocks, as_matrix
 from gsppca.data.folds import MANY_ROWS, sums_and_squares
 from gsppca.rules import task
+from gsppca.rules.by_rows import FromOuterGram
 from gsppca.rules.core import find_core
-from gsppca.rules.fold_grams import FromFoldGrams
-from gsppca.rules.training import FromGrams
+from gsppca.rules.fold_grams import FromGrams
 from tests.needs import optional
 
 N, P, D = MANY_ROWS + 104, 24, 3
@@ -66,7 +66,7 @@ def agree(one, other, **tolerances):
 def test_it_is_what_scores_and_rows_give(way, monkeypatch):
     """With the same folds, only the shrinkage of the description is approximate: its effect is in the sixth digit."""
     found = core(X, **WAYS[way])
-    monkeypatch.setattr(task, "FromFoldGrams", FromGrams)
+    monkeypatch.setattr(task, "FromGrams", FromOuterGram)
     agree(found, core(X, **WAYS[way]), predicted=1e-5)
 
 
@@ -79,7 +79,7 @@ def test_fourth_powers_of_lengths_on_the_chosen(tails, monkeypatch):
         seen.append((self, given))
         return np.ones(5)
 
-    monkeypatch.setattr(FromFoldGrams, "_fourths", noted)
+    monkeypatch.setattr(FromGrams, "_fourths", noted)
     data = factor_data(tails=tails)
     found = core(data, relevant=FOUND)
     monkeypatch.undo()

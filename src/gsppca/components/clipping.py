@@ -31,7 +31,6 @@ import numpy as np
 from gsppca._typing import BoolArray, FloatArray
 from gsppca.components.units import share_units
 from gsppca.data.clipped import clip_columns, column_sums, held_columns, row_and_column_sums
-from gsppca.data.folds import MANY_ROWS
 
 LEAST_EXCESS = 0.5
 N_ERRORS = 4.0
@@ -62,9 +61,8 @@ class Tails:
         Columns that are not to be judged; none if the tails are not heavy.
     temperature : float
         What log evidences are to be divided by; 1 if the tails are not heavy.
-    rows : ndarray of shape (n_samples, 2) or None
-        Sums and sums of squares of the rows, as `data.folds.sums_and_squares` has them of standardised columns; of more
-        than `data.folds.MANY_ROWS` rows only.
+    rows : ndarray of shape (n_samples, 2)
+        Sums and sums of squares of the rows, as `data.folds.sums_and_squares` has them of standardised columns.
     """
 
     heavy: bool
@@ -75,7 +73,7 @@ class Tails:
     squares: FloatArray
     rare: BoolArray
     temperature: float
-    rows: FloatArray | None
+    rows: FloatArray
 
 
 def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, always: bool = False) -> Tails:
@@ -96,10 +94,9 @@ def measure_tails(X: Any, mean: FloatArray, unit: FloatArray | float = 1.0, *, a
     low, high = np.full(p, -np.inf), np.full(p, np.inf)
     active = np.arange(p)
     units = np.broadcast_to(np.asarray(unit, dtype=float), (p,))
-    # What the folds of many rows need of them comes with the same pass.
-    by_row = (0, 2) if n > MANY_ROWS else ()
-    sums, of_rows = row_and_column_sums(X, _powers, mean, units, by_row=by_row)
-    rows = of_rows.T if by_row else None
+    # What rows are dealt out to folds by comes with the same pass.
+    sums, of_rows = row_and_column_sums(X, _powers, mean, units, by_row=(0, 2))
+    rows = of_rows.T
     centre, variance, kurtosis, deviation = _moments(sums / n, mean, units)
     varying = np.isfinite(kurtosis)
     excess = float(kurtosis[varying].mean()) - 3 if varying.any() else 0.0

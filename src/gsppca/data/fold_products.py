@@ -21,30 +21,6 @@ BLOCK_BYTES = 2**20  # of centred rows treated at a time
 LEAST_HEIGHT = 256  # rows of a fold that are multiplied at a time
 
 
-def fold_grams(matrix: Matrix, fold: IntArray) -> FloatArray:
-    """Return ``Z'Z`` over the rows of each fold, shape (n_folds, n_features, n_features); for few features only.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        The centred data.
-    fold : ndarray of shape (n_samples,)
-        Number of the fold of every row, from 0.
-    """
-    n_folds = int(fold.max()) + 1
-    if isinstance(matrix, ChunkedMatrix):
-        return matrix._sum(_block_fold_grams, fold, n_folds)
-    assert isinstance(matrix, ArrayMatrix)
-    return _block_fold_grams(matrix, slice(0, matrix.n_samples), fold, n_folds)
-
-
-def _block_fold_grams(part: ArrayMatrix, rows: slice, fold: IntArray, n_folds: int) -> FloatArray:
-    grams = np.empty((n_folds, part.n_features, part.n_features))
-    for number in range(n_folds):
-        grams[number] = part.rows(fold[rows] == number)._gram()
-    return grams
-
-
 class FoldProducts(NamedTuple):
     """Sums over the rows of each fold.
 

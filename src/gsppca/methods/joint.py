@@ -192,7 +192,7 @@ def _ordered(fit: JointFit, judged: BoolArray, frame: Frame) -> IntArray:
 def _company(frame: Frame) -> FloatArray:
     """How far from the centre the rows lie in which a column is large: its covariance with their squared lengths."""
     matrix = standardised(frame.data)
-    lengths = matrix.row_squares() if frame.rows is None else frame.rows[:, 1]
+    lengths = frame.rows[:, 1]
     return matrix.transposed_product((lengths / lengths.sum())[:, None])[0]
 
 

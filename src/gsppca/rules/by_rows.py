@@ -64,7 +64,8 @@ class ByRows(Decomposition):
         every = np.arange(len(variables))
         sums, _ = fold_products(self.standard.columns(kept), every, self.fold, self.left_scores)
         folds = self.fold == np.arange(len(sums))[:, None]
-        return GramProducts(sums[:, :, : len(every)], sums[:, :, len(every) :], folds @ self.left_scores**2)
+        grams = sums[:, :, : len(every)]
+        return GramProducts(grams, grams.sum(axis=0), sums[:, :, len(every) :], folds @ self.left_scores**2)
 
     def _parts(
         self,
@@ -184,7 +185,6 @@ class FromOuterGram(ByRows):
 class Iterated(ByRows):
     """By block Krylov iterations, which begin with what the search has found, or with sums of rows."""
 
-    has_scores = False
     _known_rows: tuple[FloatArray, FloatArray]
 
     def __init__(self, targets: Targets, n_components: int):

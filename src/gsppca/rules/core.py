@@ -7,23 +7,25 @@ regression are found anew without each fold.
 
 The selections on all rows and without each fold go together: one fetch of the columns that they list (`listing`) serves
 all of them, and there are one to six. With few columns, they need no more of the data than one Gram matrix for each
-fold (`training.FromGrams`): there are four passes in all, whatever is chosen, and with many rows two (`fold_grams`).
+fold (`fold_grams`): one pass, whatever is chosen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.data.folds import MANY_ROWS, sums_and_squares
+from gsppca.data.folds import sums_and_squares
 from gsppca.rules.deal import deal_rows, n_folds
 from gsppca.rules.remaining import Remaining
 from gsppca.rules.shares import CoreDescription, describe_moments
 from gsppca.rules.task import MOST_STEPS, Selections, Task
+from gsppca.rules.ties import tolerant_ranks
 
 SHARE = 0.9
 BATCH = 8  # variables chosen before the share is looked at
@@ -183,11 +185,12 @@ def find_core(
         Whether the components are those of standardised variables. If not, they are in the units of `matrix`.
         Variables predict in standard units in any case.
     rows : ndarray of shape (n_samples, 2), optional
-        Sums and sums of squares of the rows, of standardised columns, along which many rows are dealt out to folds; by
+        Sums and sums of squares of the rows, of standardised columns, along which they are dealt out to folds; by
         default, a pass over the data finds them.
     """
     task = Task(matrix, relevant, n_components, include, exclude, relevance, standardise)
-    fold = _dealt(task, rows)
+    rows = sums_and_squares(task.everything) if rows is None else rows
+    fold = deal_rows(rows, n_folds(matrix.n_samples), partial(_weighted_sums, task.everything, relevance))
     choice = _choose(task, fold, share)
     chosen, remaining = task.places[choice.remaining.chosen], choice.remaining
     moments = task.decomposition.moments(chosen[: choice.size], chosen[choice.size :], fold)
@@ -206,13 +209,11 @@ def find_core(
     )
 
 
-def _dealt(task: Task, rows: FloatArray | None) -> IntArray:
-    """Return the fold of every row: by its first principal score, or, with many rows, by its length."""
-    count = n_folds(task.everything.n_samples)
-    if task.everything.n_samples <= MANY_ROWS and task.decomposition.has_scores:
-        return deal_rows(task.decomposition.scores[:, 0], task.decomposition.row_squares, count)
-    rows = sums_and_squares(task.everything) if rows is None else rows
-    return deal_rows(rows[:, 1], rows[:, 0], count)
+def _weighted_sums(everything: Matrix, relevance: FloatArray | None) -> FloatArray:
+    """Sums of the rows, of columns weighted by relevance: by roots of ranks, so that hardly any two agree by chance."""
+    if relevance is None:
+        return np.zeros(everything.n_samples)
+    return everything.product(np.sqrt(tolerant_ranks(relevance) + 1.0)[None])[:, 0]
 
 
 class _Choice(NamedTuple):

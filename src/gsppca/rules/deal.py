@@ -1,17 +1,16 @@
 """Rows dealt out to the folds of a cross-validation, as a function of the data alone.
 
-Rows are sorted along their first principal score and dealt out one after the other, as cards are, so that every fold
-spans the main structure. (Many rows are sorted along their squared lengths, which are known earlier; thousands of rows
-span the structure however they are dealt out.) Nothing is random, and nothing depends on the order of the rows or on
-the sign of an eigenvector:
-
-1. Reversing the sorted rows sends residue classes modulo the number of folds to residue classes: the folds have other
-   numbers, but the same rows.
-2. Rows with equal scores are sorted by their sums of squares, which have no sign. Rows that agree in both are taken as
-   they come; exact copies of a row are interchangeable.
+Rows are sorted along their lengths, in standard units, and dealt out one after the other, as cards are. Lengths are
+known before any Gram matrix or axis is. Whether rows are sorted along them, along their first principal score or at
+random makes no difference to what a core keeps of what it promises (docs/beyond.md), but this depends neither on chance
+nor on the order of the rows. Rows of one length are sorted by their sums. Where columns have two values, in halves of
+the rows, say, rows that differ agree in both: they are sorted by sums weighted by how relevant the columns are. Rows
+that still agree are taken as they come; exact copies of a row are interchangeable.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -28,26 +27,30 @@ def n_folds(n_samples: int) -> int:
     return min(N_FOLDS if n_samples >= FEW_ROWS else MORE_FOLDS, n_samples)
 
 
-def deal_rows(scores: FloatArray, row_squares: FloatArray, n_folds: int) -> IntArray:
+def deal_rows(rows: FloatArray, n_folds: int, further: Callable[[], FloatArray] | None = None) -> IntArray:
     """Return the number of the fold of every row.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_samples,)
-        First principal score of every row, of either sign; or its squared length.
-    row_squares : ndarray of shape (n_samples,)
-        Sums of squares of the rows, which separate equal scores; or sums, which separate equal lengths.
+    rows : ndarray of shape (n_samples, 2)
+        Sums of the rows, of standardised columns, and sums of squares.
     n_folds : int
         At most the number of rows.
+    further : callable, optional
+        Returns a number of each row that separates those that agree in both; asked only where rows do.
 
     Examples
     --------
     >>> import numpy as np
-    >>> deal_rows(np.array([0.3, -1.0, 2.0, 0.1]), np.ones(4), 2).tolist()
+    >>> deal_rows(np.array([[0.3, 2.0], [-1.0, 1.0], [2.0, 4.0], [0.1, 1.0]]), 2).tolist()
     [0, 0, 1, 1]
     """
-    scores = scores * (-1.0 if np.sum(scores**3) < 0 else 1.0)
-    order = np.lexsort((tolerant_ranks(row_squares), tolerant_ranks(scores)))
-    fold = np.empty(len(scores), dtype=np.intp)
-    fold[order] = np.arange(len(scores)) % n_folds
+    sums, squares = rows.T
+    keys = [tolerant_ranks(squares), tolerant_ranks(sums)]
+    order = np.lexsort(keys[::-1])
+    tie = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
+    if further is not None and tie.any():
+        order = np.lexsort([tolerant_ranks(further()), *keys[::-1]])
+    fold = np.empty(len(rows), dtype=np.intp)
+    fold[order] = np.arange(len(rows)) % n_folds
     return fold

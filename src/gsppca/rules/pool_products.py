@@ -88,15 +88,17 @@ class GramProducts(PoolProducts):
     ----------
     grams : ndarray of shape (n_folds, n_pool, n_pool)
         Over the rows of each fold.
+    total : ndarray of shape (n_pool, n_pool)
+        Their sum.
     with_scores : ndarray of shape (n_folds, n_pool, n_components)
         Products with the scores of these rows, on the axes of the part without them.
     score_squares : ndarray of shape (n_folds, n_components)
         Sums of squares of these scores.
     """
 
-    def __init__(self, grams: FloatArray, with_scores: FloatArray, score_squares: FloatArray):
-        self.grams, self.with_scores, self.score_squares = grams, with_scores, score_squares
-        self.total = grams.sum(axis=0)
+    def __init__(self, grams: FloatArray, total: FloatArray, with_scores: FloatArray, score_squares: FloatArray):
+        self.grams, self.total = grams, total
+        self.with_scores, self.score_squares = with_scores, score_squares
 
     def of_one(self, which: slice, places: IntArray) -> FloatArray:
         """Rows of the matrices."""
@@ -115,8 +117,8 @@ class GramProducts(PoolProducts):
         """Smaller matrices."""
         if len(places) == len(self.total):
             return self
-        grams = self.grams[:, places[:, None], places]
-        return GramProducts(grams, self.with_scores[:, places], self.score_squares)
+        grams, total = (some[..., places[:, None], places] for some in (self.grams, self.total))
+        return GramProducts(grams, total, self.with_scores[:, places], self.score_squares)
 
     def left_out(self, fold: int, places: IntArray) -> tuple[FloatArray, FloatArray]:
         """Corners of the matrices."""

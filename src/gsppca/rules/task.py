@@ -12,12 +12,12 @@ from gsppca.data.folds import MANY_ROWS
 from gsppca.linalg.nested import LARGEST_GRAM
 from gsppca.rules.by_rows import FromOuterGram, Iterated
 from gsppca.rules.deal import n_folds
-from gsppca.rules.fold_grams import FromFoldGrams
+from gsppca.rules.fold_grams import FromGrams
 from gsppca.rules.forward import Forward, blocks
 from gsppca.rules.listing import NEAR, listed, look, near_the_best
 from gsppca.rules.parts import Part, Targets
 from gsppca.rules.pool import Pool
-from gsppca.rules.training import Decomposition, FromGrams
+from gsppca.rules.training import Decomposition
 
 MOST_STEPS = 128  # variables that the forward selection chooses, beyond those to be included
 COMPLETE = 1024  # variables that are all in the pool
@@ -204,7 +204,7 @@ def decompose(targets: Targets, n_components: int) -> Decomposition:
     """
     n, p = targets.everything.n_samples, int(targets.relevant.sum())
     if n > MANY_ROWS and len(targets.places) * targets.everything.n_features <= LARGEST_GRAM**2:
-        return FromFoldGrams(targets, n_components)
+        return FromGrams(targets, n_components)
     if min(n, p) > LARGEST_ORDER:
         return Iterated(targets, n_components)
     return FromOuterGram(targets, n_components) if n < p else FromGrams(targets, n_components)
