@@ -11,6 +11,7 @@ import pytest
 
 from gsppca import GSPPCA
 from gsppca.data.blocks import HELD_BYTES as LIMIT
+from gsppca.data.blocks import TIMES
 from gsppca.data.lazy import LazyBlocks
 from gsppca.data.stored import StoredBlocks
 from tests.needs import optional
@@ -52,12 +53,14 @@ def X():
 
 @pytest.mark.parametrize("kind", [lazy, stored])
 @pytest.mark.parametrize("missing", [0, 1])
-def test_small_data_is_read_once(monkeypatch, X, kind, missing):
-    """At the limit it is held, one byte beyond not; the bits are the same."""
+@pytest.mark.parametrize("few", [False, True], ids=["many rows", "few rows"])
+def test_small_data_is_read_once(monkeypatch, X, kind, missing, few):
+    """At the limit it is held, one byte beyond not; the bits are the same. Few rows may take more memory."""
     monkeypatch.setattr("gsppca.data.stored.BLOCK_BYTES", 100 * 60 * 8)
     again, _ = kind(X)
     expected = GSPPCA(2).fit(again)
-    monkeypatch.setattr("gsppca.data.blocks.HELD_BYTES", X.nbytes - missing)
+    monkeypatch.setattr("gsppca.data.blocks.FEW_ROWS", len(X) - (not few))
+    monkeypatch.setattr("gsppca.data.blocks.HELD_BYTES", X.nbytes // (TIMES if few else 1) - missing)
     blocks, reads = kind(X)
     model = GSPPCA(2).fit(blocks)
     assert blocks.n_blocks == 4 == len(reads)

@@ -24,6 +24,9 @@ from gsppca.data.passes import PassFile
 from gsppca.progress import tell
 
 HELD_BYTES = 2**28  # of all numbers: as many are read once, and held
+# Few rows of many columns: a search would hold products of some thousand columns with all, which are as large, and read
+# the data dozens of times.
+FEW_ROWS, TIMES = 2048, 4  # as many times as many bytes are held then
 TELL_EVERY = 0.5  # seconds: short passes within an iteration are nobody's concern
 
 Task = Callable[[Any, int], Any]
@@ -69,7 +72,8 @@ class Blocks(ABC):
             raise ValueError(f"X must hold real numbers, got dtype {dtype}. Convert it, for example to float32.")
         dtype = dtype.newbyteorder("=")
         self.dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        self.is_small = self.shape[0] * self.shape[1] * dtype.itemsize <= HELD_BYTES
+        most = HELD_BYTES * (TIMES if self.shape[0] <= FEW_ROWS else 1)
+        self.is_small = self.shape[0] * self.shape[1] * dtype.itemsize <= most
         self.n_passes = 0
         self.fingerprint: FloatArray | None = None
         self.memory: PassFile | None = None

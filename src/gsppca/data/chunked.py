@@ -36,7 +36,7 @@ class ChunkedMatrix(ColumnView):
 
     @property
     def passes_are_dear(self) -> bool:
-        return True
+        return not self.X.is_small
 
     @property
     def prefers_outer_gram(self) -> bool:
