@@ -16,6 +16,7 @@ from gsppca.rankings.vem.update import Step
 from gsppca.results import RelaxedFit, RelaxedState
 
 TOGETHER = 8  # arrays of the size of the loadings that every start needs at once
+FEW_NUMBERS = 2**21  # 16 MB, which may be held whatever the size of the data
 
 
 def fit_relaxed(
@@ -71,7 +72,7 @@ def fit_relaxed(
 
     # Together, if the arrays of all starts are small beside the data; else those of the best alone are kept.
     runs: Iterable[Run]
-    if TOGETHER * loadings.size * len(slab_rates) <= matrix.n_samples * matrix.n_features:
+    if TOGETHER * loadings.size * len(slab_rates) <= max(matrix.n_samples * matrix.n_features, FEW_NUMBERS):
         runs = sorted(short_runs(slab_rates), key=lambda run: -run.step.bound)
     else:
         runs = _best_first(slab_rates, short_runs)
