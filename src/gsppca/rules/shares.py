@@ -200,20 +200,23 @@ class _Regressions:
 
     With coefficients ``B a``, where a are the products of the chosen columns with a variable without the fold, t those
     on it, and T the products of the chosen columns with each other there, the squared errors on the fold exceed the
-    squares of the variable by ``a'B T B a - 2 a'B t``.
+    squares of the variable by ``a'B T B a - 2 a'B t``. T has no more directions V than the fold has rows, and t lies in
+    them: with ``T = V D V'`` that is ``b'D b - 2 b'V't``, where ``b = V'B a``.
     """
 
     def __init__(self, moments: FoldMoments):
         self.moments = moments
         self.forms, self.singles = [], []
-        for number, test in enumerate(moments.own):
-            train, n = moments.own.sum(axis=0) - test, int(moments.counts.sum() - moments.counts[number])
+        for number, (test, count) in enumerate(zip(moments.own, moments.counts.tolist(), strict=True)):
+            train, n = moments.own.sum(axis=0) - test, int(moments.counts.sum()) - count
             shrinkage = max(LEAST_SHRINKAGE, moments.shrinkage(number))
             weight, single = (1 - shrinkage) / n, train.diagonal()
+            values, vectors = np.linalg.eigh((test + test.T) / 2)
+            values, directions = values[-count:, None], np.ascontiguousarray(vectors[:, -count:].T)
             # The inverse, of a matrix that shrinkage keeps well conditioned: a product with it is a few times as fast
             # as a solution, and there are as many of them as variables.
             inverse = weight * np.linalg.inv(weight * train + shrinkage * np.eye(len(train)))
-            self.forms.append(np.hstack([inverse @ test @ inverse, -2 * inverse]))
+            self.forms.append((directions @ inverse, directions, values))
             self.singles.append(1 / np.where(single > 0, single, np.inf))
 
     def shares(self, part: slice, products: FloatArray, total: FloatArray, place: IntArray) -> FloatArray:
@@ -222,9 +225,10 @@ class _Regressions:
         jointly, singly = np.zeros((2, total.shape[1]))
         stands = (place, np.arange(len(place)))
         for test, own, form, single in zip(products, self.moments.own, self.forms, self.singles, strict=True):
-            both = np.concatenate([total - test, test])
-            train = both[: len(test)]
-            jointly += np.einsum("mp,mp->p", train, form @ both)
+            coefficients, directions, values = form
+            train = total - test
+            predicted, found = coefficients @ train, directions @ test
+            jointly += np.einsum("rp,rp->p", predicted, values * predicted - 2 * found)
             slopes = train[stands] * single[place]
             singly += slopes * (slopes * own.diagonal()[place] - 2 * test[stands])
         return -np.minimum(jointly, singly) / np.where(squares > 0, squares, np.inf)
