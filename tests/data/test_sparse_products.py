@@ -99,6 +99,18 @@ def test_outer_products(form):
         assert products.total_squares() == pytest.approx(((Z @ Z.T) ** 2).sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("held", [0, 150 * 40, 150 * 150])
+def test_squares_of_products_with_common_and_rare_columns(held, monkeypatch):
+    """Columns with entries in many rows are multiplied as dense ones, as many as there is room for."""
+    monkeypatch.setattr(module, "HELD_NUMBERS", held)
+    X, rng = words(200, 150), np.random.default_rng(5)
+    X[:, 3] = 1.0 + rng.random(200)
+    weights = rng.uniform(0, 2, 150)
+    squares = module.SquaredProducts.of(sparse.csr_array(X))
+    assert len(squares.common) == min(held // 150, np.count_nonzero(32 * (X > 0).sum(axis=0) > 200))
+    assert squares.total(weights) == pytest.approx(((X * weights) @ X.T * (X @ (X * weights).T)).sum(), rel=1e-12)
+
+
 def test_a_fit_keeps_no_products():
     """They may be many times as large as the data."""
     X = words(300, 400)
@@ -129,9 +141,10 @@ def test_products_are_for_few_entries_and_small_means(monkeypatch):
     assert as_matrix(sparse.csr_array(words(300, 400))).outer_products() is None
 
 
-def test_spectra_by_products_against_singular_values(monkeypatch):
+@pytest.mark.parametrize("n", [300, 450, 700])
+def test_spectra_by_products_against_singular_values(n, monkeypatch):
     """More and fewer variables than samples, all and some, in other units."""
-    X, rng = words(300, 500), np.random.default_rng(3)
+    X, rng = words(n, 500), np.random.default_rng(3)
     matrix, scale = as_matrix(sparse.csr_array(X)), rng.uniform(0.5, 2, 500)
     plain = Decomposer(matrix, 6)
     other = plain.scaled(matrix.scaled(scale), scale)
@@ -140,10 +153,10 @@ def test_spectra_by_products_against_singular_values(monkeypatch):
         for one, Z in ((plain, X - X.mean(axis=0)), (other, (X - X.mean(axis=0)) * scale)):
             found = one.of(support)
             left, singular, _ = np.linalg.svd(Z[:, support], full_matrices=False)
-            values = singular**2 / 300
+            values = singular**2 / n
             np.testing.assert_allclose(found.spectrum.leading, values[:6], rtol=1e-10)
             np.testing.assert_allclose(found.spectrum.rest_sum, values[6:].sum(), rtol=1e-10)
             squares = (found.spectrum.leading**2).sum() + found.spectrum.rest_squares
             np.testing.assert_allclose(squares, (values**2).sum(), rtol=1e-10)
-            assert found.spectrum.rank == min(support.sum(), 299)
+            assert found.spectrum.rank == min(support.sum(), n - 1)
             np.testing.assert_allclose(np.abs(found.projections(2)), np.abs(left[:, :2].T @ Z), atol=1e-8)

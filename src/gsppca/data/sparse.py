@@ -22,7 +22,7 @@ from scipy import sparse
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.array import RADII_ROWS, ArrayMatrix, Squares, without_rounding
 from gsppca.data.base import OuterProducts
-from gsppca.data.sparse_products import Entries
+from gsppca.data.sparse_products import Entries, SquaredProducts
 
 BLOCK_BYTES = 2**24  # a dense block of rows, for a Gram matrix
 ENTRY_BLOCK = 2**21  # entries treated at a time where they need temporary arrays
@@ -109,9 +109,7 @@ class SparseMatrix(ArrayMatrix):
             weights = np.zeros(self.X.shape[1])
             own = slice(None) if self.index is None else self.index
             weights[own] = 1.0 if self.column_scale is None else self.column_scale**2
-            diagonal, above = root._squared_products
-            squares = diagonal @ weights**2 + 2 * (weights @ (above @ weights))
-            return entries.centred_squares(float(squares))
+            return entries.centred_squares(root._squared_products.total(weights))
 
         return OuterProducts(entries.outer_product, entries.row_squares(), total_squares)
 
@@ -135,16 +133,8 @@ class SparseMatrix(ArrayMatrix):
         return float(np.square(counts, dtype=float).sum())
 
     @cached_property
-    def _squared_products(self) -> tuple[FloatArray, Any]:
-        """Squares of the entries of ``X'X``: the diagonal, and what is above it, as CSR."""
-        X = sparse.csr_matrix(self.X, dtype=np.float64)
-        products = X.T.tocsr() @ X
-        diagonal = products.diagonal() ** 2
-        rows = np.repeat(np.arange(products.shape[0], dtype=products.indices.dtype), np.diff(products.indptr))
-        above = products.indices > rows
-        ends = np.concatenate([[0], np.cumsum(np.bincount(rows[above], minlength=products.shape[0]))])
-        values = products.data[above] ** 2
-        return diagonal, sparse.csr_matrix((values, products.indices[above], ends), products.shape)
+    def _squared_products(self) -> SquaredProducts:
+        return SquaredProducts.of(sparse.csr_matrix(self.X, dtype=np.float64))
 
     def _entries(self, rows: slice = slice(None)) -> Entries | None:
         """The entries of the columns of this matrix, in some rows; None if centring would cost many digits."""

@@ -18,8 +18,10 @@ from scipy import sparse
 
 from gsppca._typing import FloatArray, IntArray
 
-BLOCK_BYTES = 2**24  # a block of products
+BLOCK_BYTES = 2**21  # a block of products
 DENSE_SPEED = 128  # products of numbers that dense blocks make in the time of one of entries
+COMMON = 32  # a column with entries in more than one of so many rows is multiplied as a dense one
+HELD_NUMBERS = 2**22  # of products with such columns: 32 MB
 MATRIX_SPEED = 12  # entries of half a matrix that a product with a vector reads in the time of one of these
 
 
@@ -77,10 +79,8 @@ class Entries:
         """Products of some columns of Z with all, shape (n_chosen, n_features)."""
         shifts = np.asarray(self.rows.sum(axis=0)).ravel() - self.rows.shape[0] / 2 * self.centre
         turned = self.rows.T.tocsr()
-        products = _products(turned[chosen], self.rows)
-        products -= np.multiply.outer(shifts[chosen], self.centre)
-        products -= np.multiply.outer(self.centre[chosen], shifts)
-        return products
+        both = np.vstack([shifts, self.centre])
+        return _products(turned[chosen], self.rows, both[:, chosen], both[::-1])
 
     def transposed_product(self, others: FloatArray) -> FloatArray:
         """``Z'`` times other columns, shape (n_features, n_others)."""
@@ -89,10 +89,8 @@ class Entries:
     def outer_gram(self) -> FloatArray:
         """``Z Z'``."""
         shifts = self._shifts()
-        gram = _products(self.rows, self.rows.T.tocsr())
-        gram -= shifts
-        gram -= shifts[:, None]
-        return gram
+        both = np.vstack([shifts, np.ones_like(shifts)])
+        return _products(self.rows, self.rows.T.tocsr(), both, both[::-1])
 
     def outer_product(self, vector: FloatArray) -> FloatArray:
         """``Z Z'`` times a vector."""
@@ -122,16 +120,59 @@ class Entries:
         return np.asarray(self.rows @ self.centre) - float(self.centre @ self.centre) / 2
 
 
+@dataclass(frozen=True)
+class SquaredProducts:
+    """Squares of the entries of ``A'A``, of columns A that are weighted only afterwards.
+
+    Attributes
+    ----------
+    common : ndarray of shape (n_common,)
+        The columns with entries in many rows: most products are with these, and dense ones take less time.
+    with_common : ndarray of shape (n_features, n_common)
+        Squared products of all columns with them.
+    others : CSR matrix of shape (n_features, n_features)
+        Those of the other columns.
+    """
+
+    common: IntArray
+    with_common: FloatArray
+    others: Any
+
+    @classmethod
+    def of(cls, columns: Any) -> Self:
+        """Multiply the columns of a CSR matrix with each other."""
+        n, p = columns.shape
+        counts = np.bincount(columns.indices, minlength=p)
+        common = np.argsort(-counts, kind="stable")[: HELD_NUMBERS // p]
+        common = np.sort(common[COMMON * counts[common] > n])
+        with_common = np.asarray(columns.T @ columns[:, common].toarray())
+        others = columns.copy()
+        others.data[np.isin(others.indices, common)] = 0.0
+        others.eliminate_zeros()
+        products = others.T.tocsr() @ others
+        for values in (with_common, products.data):
+            np.square(values, out=values)
+        return cls(common, with_common, products)
+
+    def total(self, weights: FloatArray) -> float:
+        """Sum of the squares of the entries of ``A'A``, each times the weights of its two columns."""
+        own, found = weights[self.common], weights @ self.with_common
+        twice = own @ (own @ self.with_common[self.common])
+        return float(2 * (found @ own) - twice + weights @ (self.others @ weights))
+
+
 def _are_few(counts: IntArray, order: int) -> bool:
     """Whether a Gram matrix of this order takes few products; `counts` are the numbers of entries that all meet."""
     return DENSE_SPEED * float(np.square(counts, dtype=float).sum()) < float(order) ** 2 * len(counts)
 
 
-def _products(left: Any, right: Any) -> FloatArray:
-    """Product of two CSR matrices, dense, some rows at a time: sparse results take more room."""
+def _products(left: Any, right: Any, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    """Product of two CSR matrices, dense, less ``rows' columns``; some rows at a time: a sparse one takes more room."""
     n = left.shape[0]
     height = max(1, BLOCK_BYTES // (8 * right.shape[1]))
     total = np.empty((n, right.shape[1]))
     for start in range(0, n, height):
-        total[start : start + height] = (left[start : start + height] @ right).toarray()
+        some = slice(start, start + height)
+        (left[some] @ right).toarray(out=total[some])
+        total[some] -= rows[:, some].T @ columns
     return total

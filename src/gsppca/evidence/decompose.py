@@ -4,9 +4,11 @@ Three ways, of which the shape of the data decides:
 
 * few variables: one matrix X'X of the whole, in one pass over the data; supports are corners of it;
 * few samples: X_S X_S' for supports of more variables than samples, from that of a support before where few variables
-  differ; X_S'X_S for the others, which share the products of columns that they have in common. Of sparse data neither
-  is formed where products of the entries with vectors cost less;
+  differ; X_S'X_S for the others, which share the products of columns that they have in common;
 * many of both: products of some variables with all, and with blocks of axes (`by_products`).
+
+Of sparse data with not too many of one, products of the entries with vectors take the place of both matrices where they
+cost less.
 
 The numbers are those of `linalg.nested`: a small spectrum in full, of others the leading part and the moments.
 """
@@ -113,10 +115,9 @@ class Decomposer:
         n, size = self.matrix.n_samples, int(np.count_nonzero(support))
         if self._corners is not None and size <= self._corners.largest:
             return Decomposition(*self._corners.of(support))
-        if _has_few_samples(self.matrix):
-            part = self.matrix.columns(support)
-            products = part.outer_products() if self._is_iterated(min(size, n)) else None
-            if products is not None or size > n:
+        if self.by_products is None:
+            products = self.matrix.columns(support).outer_products() if self._is_iterated(min(size, n)) else None
+            if products is not None or (_has_few_samples(self.matrix) and size > n):
                 return self._by_samples(support, size, products)
         if self._gram is not None:
             return self._by_corner(support)

@@ -55,13 +55,13 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
         For one eigenvalue after the other.
     """
     n, p, count = matrix.n_samples, matrix.n_features, len(levels)
-    gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
-    products = matrix.outer_products() if gram is None and n < p else None
+    products = None if _is_small(min(n, p), count) else matrix.outer_products()
     with one_blas_thread():
+        if products is not None:
+            return operator_pairs(products.product, products.diagonal, count, count, n * levels)[0][::-1] / n
+        gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
         if gram is not None and not _is_small(len(gram), count):
             return lanczos_pairs(gram, count, count, n * levels)[0][::-1] / n
-        if products is not None and not _is_small(n, count):
-            return operator_pairs(products.product, products.diagonal, count, count, n * levels)[0][::-1] / n
     if matrix.known_spectrum is not None or not _takes_passes(matrix):
         return leading_spectrum(matrix, count).eigenvalues
     start = matrix.leading_sums
