@@ -176,13 +176,13 @@ def test_order_rounding_and_containers_do_not_matter(small_lists):
     same(found, fit(da.from_array(X, chunks=(17, 200))))
 
 
-def test_many_rows_that_are_not_held_give_the_same(small_lists, monkeypatch):
-    """Both sides are large: axes by iteration, products of a pool by Gram matrices of the folds."""
+def test_values_and_products_by_fold_give_the_same(small_lists, monkeypatch):
     X = factor_data(300, 200)
-    by_rows = fit(X)
-    monkeypatch.setattr("gsppca.rules.by_rows.MANY_ROWS", 100)
+    by_grams = fit(X)
     monkeypatch.setattr(task, "decompose", FromOuterGram)
-    same(by_rows, fit(X))
+    for values in (False, True):
+        monkeypatch.setattr("gsppca.rules.by_rows.values_are_fewer", lambda *_, values=values: values)
+        same(by_grams, fit(X))
 
 
 def test_copies_that_are_not_in_the_pool_wait_too(small_lists):
@@ -303,14 +303,13 @@ def test_included_excluded_and_relevance(small_lists):
     )
 
 
-@pytest.mark.parametrize("many_rows", [False, True], ids=["values", "products by fold"])
+@pytest.mark.parametrize("values", [True, False], ids=["values", "products by fold"])
 @pytest.mark.parametrize(("most_held", "few"), [(0, False), (350, True)])
-def test_one_pass_brings_what_later_pools_ask_for(small_lists, monkeypatch, many_rows, most_held, few):
+def test_one_pass_brings_what_later_pools_ask_for(small_lists, monkeypatch, values, most_held, few):
     """The same core, whatever is held."""
     monkeypatch.setattr(task, "decompose", FromOuterGram)
     monkeypatch.setattr("gsppca.rules.by_rows.MOST_HELD", most_held)
-    if many_rows:
-        monkeypatch.setattr("gsppca.rules.by_rows.MANY_ROWS", 100)
+    monkeypatch.setattr("gsppca.rules.by_rows.values_are_fewer", lambda *_: values)
     X, reads = factor_data(150, 400), []
     X += np.random.default_rng(7).standard_normal(X.shape) * np.linspace(0, 20, 400)  # so that not all are alike
     products = FromOuterGram._products

@@ -20,7 +20,6 @@ from gsppca.data.base import Matrix
 from gsppca.data.chosen_columns import column_values
 from gsppca.data.fold_products import fold_products
 from gsppca.data.folds import (
-    MANY_ROWS,
     first_moments,
     fold_squares,
     rank_sums,
@@ -57,7 +56,7 @@ class ByRows(Decomposition):
         return products.among(np.searchsorted(columns, variables))
 
     def _products(self, variables: IntArray) -> PoolProducts:
-        if self.standard.n_samples <= MANY_ROWS:
+        if values_are_fewer(self.standard.n_samples, len(variables)):
             return RowProducts(column_values(self.standard, variables), self.fold, self.left_scores)
         kept = np.zeros(self.standard.n_features, dtype=bool)
         kept[variables] = True
@@ -255,6 +254,11 @@ def _some(values: FloatArray, some: slice | IntArray) -> FloatArray:
 
 def _scaled(values: FloatArray, rows: FloatArray, columns: FloatArray, some: slice | IntArray) -> FloatArray:
     return values[:, some] * rows[:, None] * columns[some]
+
+
+def values_are_fewer(n_samples: int, n_variables: int) -> bool:
+    """Whether a pool takes the values of its variables, rather than their products by fold."""
+    return n_samples < n_variables
 
 
 def _inverse(units: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Products of the variables of a pool, over the rows of a selection and over those that it leaves out.
 
-By their values on all rows, if there are few of these, or by one Gram matrix for each fold. Selection 0 is that on all
-rows, selection i + 1 the one without fold i.
+By their values on all rows, if these are fewer than the variables, or by one Gram matrix for each fold. Selection 0 is
+that on all rows, selection i + 1 the one without fold i.
 """
 
 from __future__ import annotations
