@@ -103,6 +103,15 @@ def test_what_is_not_understood_is_exit_code_two(call, arguments):
     assert "n_features_to_select must" not in err
 
 
+def test_a_word_too_many_is_named(call, table):
+    code, out, err = call("fit", table, "-o", "results", "--report", "page.html")
+    assert (code, out) == (2, "")
+    assert err == "gsppca: --report takes no value, got 'page.html': leave it out. See: gsppca fit --help\n"
+    code, out, err = call("info", table, "other.csv")
+    assert (code, out) == (2, "")
+    assert err.startswith("gsppca: 'other.csv' is more than gsppca info takes: leave it out, or run it once for each")
+
+
 def test_wrong_files_are_exit_code_one_and_one_line(call, tmp_path, table):
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n3\n")
     (tmp_path / "text.csv").write_text("a,b\n1,2\n3,x\n")

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from inspect import BoundArguments, cleandoc
 from typing import Any
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 
 from gsppca import __version__
 from gsppca.cli.arguments import spelled
 from gsppca.cli.compare import compare
 from gsppca.cli.demo import demo
-from gsppca.cli.errors import INTERRUPTED, TERMINATED, UsageError, for_terminal, one_line, with_command
+from gsppca.cli.errors import INTERRUPTED, TERMINATED, UsageError, for_terminal, left_over, one_line, with_command
 from gsppca.cli.fit import fit
 from gsppca.cli.info import info
 from gsppca.cli.options import typed
@@ -79,6 +79,8 @@ def run(arguments: Sequence[str]) -> int:
             loud = loud or _verbosity(bound) > 1
             result = command(*bound.args, **bound.kwargs)
             sys.stdout.flush()
+    except UnusedCliTokensError as error:
+        return _fail(left_over(str((error.unused_tokens or ["?"])[0]), arguments), 2)
     except CycloptsError as error:
         return _fail(f"{one_line(error)} See: gsppca {_command_name(arguments)}--help", 2)
     except UsageError as error:

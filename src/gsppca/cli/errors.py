@@ -70,6 +70,15 @@ def with_command(error: BaseException, arguments: Sequence[str], bound: BoundArg
     return f"{error.fact}{hints}\nThis command reads the file as it is:\n  {corrected(arguments, words)}"
 
 
+def left_over(word: str, arguments: Sequence[str]) -> str:
+    """Say of a word that nothing takes what it was probably meant for."""
+    before = arguments[arguments.index(word) - 1] if word in arguments else ""
+    see = f"See: gsppca {arguments[0]} --help"
+    if before.startswith("-"):
+        return f"{before} takes no value, got {word!r}: leave it out. {see}"
+    return f"{word!r} is more than gsppca {arguments[0]} takes: leave it out, or run it once for each file. {see}"
+
+
 def for_terminal(text: str, stream: Any, indent: int = 0) -> str:
     """Break lines between words on a terminal; commands, which are indented by two spaces, stay in one piece."""
     if not stream.isatty():
