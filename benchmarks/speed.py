@@ -52,13 +52,31 @@ def tables() -> dict[str, Callable[[], Any]]:
         rng = np.random.default_rng(0)
         return rng.standard_normal((n, 10)) @ rng.standard_normal((10, p)) + 2 * rng.standard_normal((n, p))
 
+    def few_of_many(n: int, p: int) -> np.ndarray:
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n, p))
+        X[:, : p // 20] += rng.standard_normal((n, 5)) @ rng.standard_normal((5, p // 20))
+        return X
+
+    def words(n: int, p: int) -> sparse.csr_matrix:
+        rng = np.random.default_rng(0)
+        rates = 0.01 * np.exp(rng.standard_normal((n, 4)) @ rng.standard_normal((4, p)) / 2)
+        return sparse.csr_matrix((rng.random((n, p)) < rates).astype(np.float64))
+
     found: dict[str, Callable[[], Any]] = {"digits": lambda: load_digits().data, "pbmc68k_reduced": cells}
-    names = {"SCAN-B": "scanb_breast_cancer.npz"} | {one: f"ufs/{one}.npz" for one in ("TOX-171", "Isolet", "ORL")}
+    names = {"SCAN-B": "scanb_breast_cancer.npz"} | {
+        one: f"ufs/{one}.npz" for one in ("TOX-171", "GLIOMA", "Isolet", "ORL")
+    }
     found |= {name: lambda path=path: stored(path) for name, path in names.items() if (folder / path).exists()}
     if (folder / "ufs/BASEHOCK.npz").exists():
         found["BASEHOCK"] = lambda: stored("ufs/BASEHOCK.npz")
         found["BASEHOCK, sparse"] = lambda: sparse.csr_matrix(stored("ufs/BASEHOCK.npz"))
-    return found | {"simulated, wide": lambda: wide(100, 50_000), "simulated, widest": lambda: wide(400, 200_000)}
+    return found | {
+        "simulated, few of many": lambda: few_of_many(5000, 1000),
+        "simulated, words": lambda: words(2500, 3000),
+        "simulated, wide": lambda: wide(100, 50_000),
+        "simulated, widest": lambda: wide(400, 200_000),
+    }
 
 
 def jobs(X: Any) -> dict[str, Callable[[], object]]:
