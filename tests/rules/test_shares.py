@@ -51,22 +51,25 @@ def shrinkage_of(Z):
     return ledoit_wolf(np.trace(moments), np.sum(moments**2), np.sum(np.sum(Z**2, axis=1) ** 2), n, p)
 
 
-def test_predicted_shares_are_those_of_regressions_without_the_fold(data):
-    X, fold, chosen = data
-    Z = standard(X)
-    jointly, singly = np.zeros(25), np.zeros((4, 25))
+@pytest.mark.parametrize("n", [70, 40])
+@pytest.mark.parametrize("chosen", [[4, 17, 9, 2], np.arange(20)[::-1]], ids=["four", "twenty"])
+def test_predicted_shares_are_those_of_regressions_without_the_fold(data, n, chosen):
+    """Folds have more rows than there are chosen variables, or fewer."""
+    X, fold, chosen = data[0][:n], data[1][:n], np.asarray(chosen)
+    Z, m = standard(X), len(chosen)
+    jointly, singly = np.zeros(25), np.zeros((m, 25))
     for number in range(FOLDS):
         train, test = Z[fold != number], Z[fold == number]
         own = train[:, chosen]
         shrinkage = max(1e-3, shrinkage_of(own))
-        moments = (1 - shrinkage) * own.T @ own / len(own) + shrinkage * np.eye(4)
+        moments = (1 - shrinkage) * own.T @ own / len(own) + shrinkage * np.eye(m)
         predicted = test[:, chosen] @ np.linalg.solve(moments, (1 - shrinkage) * own.T @ train / len(own))
         jointly += np.sum((test - predicted) ** 2, axis=0)
         for i, k in enumerate(chosen):
             slope = train[:, k] @ train / (train[:, k] @ train[:, k])
             singly[i] += np.sum((test - np.outer(test[:, k], slope)) ** 2, axis=0)
     stands = np.argmax(np.abs(Z[:, chosen].T @ Z), axis=0)
-    stands[chosen] = np.arange(4)
+    stands[chosen] = np.arange(m)
     expected = 1 - np.minimum(jointly, singly[stands, np.arange(25)]) / np.sum(Z**2, axis=0)
     found = describe_core(as_matrix(X), chosen, all_scores(Z, 3), fold)
     np.testing.assert_allclose(found.predicted, expected, atol=1e-10)
