@@ -12,8 +12,7 @@ import numpy as np
 from gsppca.evidence.supports import SAME_SCORE, Support, Supports
 
 FEWEST = 3  # variables at which an elimination ends
-GIVEN_UP = 0.3  # of the best value of an elimination: when it has lost as much, it ends;
-GIVEN_UP_EARLY, MANY_NATS = 0.15, 500.0  # or when it has lost this part, if it is worth as many nats
+GIVEN_UP, MANY_NATS = 0.15, 500.0  # of the best value of an elimination, and in nats: when it has lost both, it ends
 ALIKE = 0.03  # of its variables: a support that differs by as many from one of the elimination before is that one
 N_WALKS = 4  # from the best supports of each elimination
 HOPELESS, FEW_NATS = 0.2, 50.0  # of the best value, and in nats: no walk starts from a support further behind
@@ -41,8 +40,7 @@ def eliminate(
         met = [one for one in known if np.count_nonzero(one.members ^ kept) <= 2 * ALIKE * size]
         visited.append(met[0] if met else supports.at(kept))
         best = max(best, visited[-1].value)
-        lost = best - visited[-1].value
-        if best > 0 and lost > min(GIVEN_UP * best, max(GIVEN_UP_EARLY * best, MANY_NATS)):
+        if best > 0 and best - visited[-1].value > max(GIVEN_UP * best, MANY_NATS):
             break
     return visited
 
