@@ -55,11 +55,12 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
         For one eigenvalue after the other.
     """
     n, p, count = matrix.n_samples, matrix.n_features, len(levels)
-    products = None if _is_small(min(n, p), count) else matrix.outer_products()
+    gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
+    # Where samples and variables are both many, what the iterations below leave is of more use.
+    products = matrix.outer_products() if gram is not None or n < p else None
     with one_blas_thread():
-        if products is not None:
+        if products is not None and not _is_small(min(n, p), count):
             return operator_pairs(products.product, products.diagonal, count, count, n * levels)[0][::-1] / n
-        gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
         if gram is not None and not _is_small(len(gram), count):
             return lanczos_pairs(gram, count, count, n * levels)[0][::-1] / n
     if matrix.known_spectrum is not None or not _takes_passes(matrix):
