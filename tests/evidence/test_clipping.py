@@ -13,9 +13,15 @@ from gsppca.data.clipped import clip_columns, column_sums
 from tests.needs import optional
 
 
+def deviations(matrix):
+    """Standard deviations of the columns, one for those that are constant."""
+    varying = matrix.column_squares > 0
+    return np.where(varying, np.sqrt(matrix.column_squares / matrix.n_samples), 1.0)
+
+
 def tails_of(X, **options):
     matrix = as_matrix(X)
-    return measure_tails(matrix.X, matrix.mean, **options)
+    return measure_tails(matrix.X, matrix.mean, deviations(matrix), **options)
 
 
 def centred(X):
@@ -169,7 +175,7 @@ def test_tails_are_heavy_beyond_half_or_four_errors(n, p):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize(("n_held", "n_passes"), [(0, 10), (2, 5), (50, 2)])
+@pytest.mark.parametrize(("n_held", "n_passes"), [(0, 10), (2, 1), (50, 1)])
 def test_the_last_rounds_are_those_of_columns_in_memory(monkeypatch, kind, n_held, n_passes):
     """Once few columns are left, one pass brings them into memory: the rounds are the same, and the passes fewer."""
     rng = np.random.default_rng(0)
@@ -183,7 +189,7 @@ def test_the_last_rounds_are_those_of_columns_in_memory(monkeypatch, kind, n_hel
     monkeypatch.setattr("gsppca.data.blocks.HELD_BYTES", n_held * X[:, 0].nbytes)
     matrix = as_matrix(blocks)
     before = blocks.n_passes
-    tails = measure_tails(matrix.X, matrix.mean)
+    tails = measure_tails(matrix.X, matrix.mean, deviations(matrix))
     assert blocks.n_passes - before == 1 + n_passes
     for name in ("low", "high", "mean", "squares"):
         np.testing.assert_allclose(getattr(tails, name), getattr(wanted, name), rtol=1e-12, atol=1e-12, err_msg=name)

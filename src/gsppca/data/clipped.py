@@ -62,7 +62,7 @@ def row_and_column_sums(
     row_sums : ndarray of shape (len(by_row), n_samples)
     """
     chosen = columns if columns is None or len(columns) < X.shape[1] else None
-    task = _Sums(function, parameters, chosen, by_row)
+    task = BlockSums(function, parameters, chosen, by_row)
     return X.fold(task, _combine_sums) if isinstance(X, Blocks) else task(X, 0)
 
 
@@ -136,7 +136,7 @@ class _Then:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class BlockSums:
     """The sums of one block, by column and by row."""
 
     function: Elementwise
@@ -167,7 +167,7 @@ class _Sums:
 
     def _of_sparse(self, block: Any) -> tuple[FloatArray, FloatArray]:
         """Stored entries one by one, some of them at a time; all zeros of a column at once."""
-        columns, (height, width) = _columns_of(block), block.shape
+        columns, (height, width) = columns_of(block), block.shape
         absent = height - np.bincount(columns, minlength=width)
         zeros = [one.copy() for one in self.function(np.zeros(width), *self.parameters)]
         total = np.array([absent * one for one in zeros])
@@ -221,12 +221,12 @@ class _Clip:
             np.minimum(clipped, high, out=clipped)
             return np.subtract(clipped, shift, out=clipped) if shift.any() else clipped
         clipped = block.copy()
-        columns = _columns_of(block)
+        columns = columns_of(block)
         clipped.data = np.clip(block.data, low[columns], high[columns]) - shift[columns]
         return clipped
 
 
-def _columns_of(block: Any) -> IntArray:
+def columns_of(block: Any) -> IntArray:
     """Column of every stored entry."""
     if block.format == "csr":
         return np.asarray(block.indices)
