@@ -308,8 +308,8 @@ def eliminated(X, monkeypatch, most=6, **constants):
         monkeypatch.setattr(moves, name, value)
     ways = []
 
-    def recorded(*given):
-        ways.append(eliminate(*given))
+    def recorded(*given, **options):
+        ways.append(eliminate(*given, **options))
         return ways[-1]
 
     eliminate = search.eliminate

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from gsppca._typing import BoolArray
 from gsppca.evidence.supports import SAME_SCORE, Support, Supports
 
 FEWEST = 3  # variables at which an elimination ends
@@ -22,18 +23,29 @@ UNDECIDED, MAX_EXCHANGES = 10, 8  # variables tried, and rounds
 
 
 def eliminate(
-    supports: Supports, start: Support, share: float, n_components: int | None, known: list[Support]
+    supports: Supports,
+    start: Support,
+    share: float,
+    n_components: int | None,
+    known: list[Support],
+    *,
+    in_noise: bool = False,
 ) -> list[Support]:
     """Drop the least explained variables, step by step; return the supports on the way.
 
-    Where it comes to much the same variables as a known support, it goes on from that one.
+    Where it comes to much the same variables as a known support, it goes on from that one. Variables that were dropped
+    may come back; but not where large steps went down to those that can be held at once, of which noise would ask for
+    others at each step.
     """
     visited, best = [start], start.value
+    pool: BoolArray | None = None
     while visited[-1].size > FEWEST:
         last = visited[-1]
         explained, _, _ = supports.explained(last, n_components or last.n_components)
-        # Of all variables: one that was dropped may come back.
-        kept = supports.first(explained, max(supports.fewer(last.size, share), FEWEST))
+        if supports.is_coarse(in_noise) and last.size <= supports.at_once:
+            pool = last.members if pool is None else pool
+            explained = np.where(pool, explained, 0.0)
+        kept = supports.first(explained, max(supports.fewer(last.size, share, in_noise), FEWEST))
         size = np.count_nonzero(kept)
         if size >= last.size:
             break

@@ -193,7 +193,7 @@ def _search(supports: Supports, further: bool) -> None:
     # Many factors find what is weak beside much noise, the best number finds what many would fill with noise.
     visited: list[Support] = []
     for n_components in (supports.most, None):
-        visited = eliminate(supports, everything, KEPT, n_components, visited)
+        visited = eliminate(supports, everything, KEPT, n_components, visited, in_noise=further)
         walk(supports, visited)
     best = supports.best
     if further and not best.value > 0:

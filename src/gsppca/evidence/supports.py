@@ -20,6 +20,7 @@ from gsppca.evidence.bayes_factors import (
     log_bayes_factor_own_noise,
     prior_log_odds,
 )
+from gsppca.evidence.by_products import HELD_NUMBERS
 from gsppca.evidence.decompose import SPARE, Decomposer, Projections
 from gsppca.evidence.factors import Factors
 from gsppca.evidence.joint import log_choices, log_joint_evidence
@@ -172,19 +173,25 @@ class Supports:
         explained, noise = self._explained[key, d]
         return explained, d, noise
 
-    def fewer(self, size: int, share: float) -> int:
-        """How many of some variables an elimination keeps: a share of them, or of a great many far fewer.
+    def is_coarse(self, in_noise: bool) -> bool:
+        """Whether an elimination goes down to `at_once` in large steps: of a great many, or where most are noise.
 
         Large supports of data on disk take passes over it. Data in memory is searched alike: what is found does not
         depend on where it is.
         """
-        by_products = self._decomposer.by_products
-        if by_products is not None:
-            return min(int(size * share), by_products.largest)
-        if self.p <= MANY or size <= AT_ONCE:
+        return self.p > (AT_ONCE if in_noise else MANY)
+
+    @property
+    def at_once(self) -> int:
+        """Variables whose products with all can be held."""
+        return min(AT_ONCE, HELD_NUMBERS // self.p)
+
+    def fewer(self, size: int, share: float, in_noise: bool = False) -> int:
+        """How many of some variables an elimination keeps: a share of them, or far fewer."""
+        if size <= self.at_once or not (self.is_coarse(in_noise) or self._decomposer.by_products):
             return int(size * share)
-        fewer = int(size * COARSELY)
-        return fewer if fewer >= 2 * AT_ONCE else AT_ONCE
+        fewer = 0 if in_noise or self._decomposer.by_products else int(size * COARSELY)
+        return min(int(size * share), fewer if fewer >= 2 * self.at_once else self.at_once)
 
     def first(self, score: FloatArray, count: int) -> BoolArray:
         """Return about `count` variables of largest score, those that tie with the last included."""
