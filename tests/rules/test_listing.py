@@ -309,6 +309,7 @@ def test_one_pass_brings_what_later_pools_ask_for(small_lists, monkeypatch, valu
     """The same core, whatever is held."""
     monkeypatch.setattr(task, "decompose", FromOuterGram)
     monkeypatch.setattr("gsppca.rules.by_rows.MOST_HELD", most_held)
+    monkeypatch.setattr("gsppca.rules.by_rows.HELD_BYTES", 0)
     monkeypatch.setattr("gsppca.rules.by_rows.values_are_fewer", lambda *_: values)
     X, reads = factor_data(150, 400), []
     X += np.random.default_rng(7).standard_normal(X.shape) * np.linspace(0, 20, 400)  # so that not all are alike

@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from gsppca._typing import BoolArray, FloatArray, IntArray
+from gsppca.data.array import ColumnView
 from gsppca.data.base import Matrix
 from gsppca.data.chosen_columns import column_values
 from gsppca.data.fold_products import fold_products
@@ -28,10 +29,12 @@ from gsppca.data.folds import (
 from gsppca.linalg.krylov import block_width, next_block
 from gsppca.rules.parts import Moments, Part, Targets
 from gsppca.rules.pool_products import GramProducts, PoolProducts, RowProducts
+from gsppca.rules.shares import FoldMoments
 from gsppca.rules.training import NONE, Decomposition, Longer, known_pairs
 
 N_BLOCKS, FEWER_BLOCKS = 4, 2  # of products, beside the start: sums of rows, or axes of a search
-MOST_HELD = 1024  # columns whose products one pass over data in blocks brings, where fewer were asked for
+# Columns that one pass over data in blocks brings, where fewer were asked for; more if their values are few.
+MOST_HELD, HELD_BYTES = 1024, 2**28
 PORTION, LEAST_NUMBERS = 8, 2**19  # axes that are made at once take an eighth of the memory of the data, or 4 MB
 
 Made = tuple[FloatArray, Moments]
@@ -46,14 +49,25 @@ class ByRows(Decomposition):
 
     def among(self, variables: IntArray, longer: Longer | None = None) -> PoolProducts:
         """Products of columns and scores: in one pass over the data, or from those that a pass before has brought."""
-        if longer is None or not self.standard.passes_are_dear:
+        if not self.standard.passes_are_dear:
             return self._products(variables)
         if self._held is None or not np.isin(variables, self._held[0]).all():
-            columns = longer(MOST_HELD)
+            most = max(MOST_HELD, HELD_BYTES // (8 * self.standard.n_samples))
+            columns = variables if longer is None else longer(most)
             self._held = None  # so that only one is held
             self._held = columns, self._products(columns)
+            if len(columns) == self.standard.n_features <= MOST_HELD and isinstance(self.standard, ColumnView):
+                self.standard.remember_gram(self._held[1].gram)
         columns, products = self._held
         return products.among(np.searchsorted(columns, variables))
+
+    def moments(self, chosen: IntArray, others: IntArray, fold: IntArray) -> FoldMoments:
+        """Products with all of the standardised data; chosen columns that a pass has brought are not read again."""
+        values, places = None, np.searchsorted(self.targets.places, np.concatenate([chosen, others]))
+        columns, products = self._held or (places[:0], None)
+        if isinstance(products, RowProducts) and np.isin(places, columns).all():
+            values = products.columns[:, np.searchsorted(columns, places)]
+        return FoldMoments.of(self.targets.everything, chosen, self.scores, fold, others, values)
 
     def _products(self, variables: IntArray) -> PoolProducts:
         if values_are_fewer(self.standard.n_samples, len(variables)):
@@ -257,8 +271,8 @@ def _scaled(values: FloatArray, rows: FloatArray, columns: FloatArray, some: sli
 
 
 def values_are_fewer(n_samples: int, n_variables: int) -> bool:
-    """Whether a pool takes the values of its variables, rather than their products by fold."""
-    return n_samples < n_variables
+    """Whether a pool takes the values of its variables, rather than their products by fold: one matrix for each."""
+    return n_samples < n_variables or n_variables > MOST_HELD
 
 
 def _inverse(units: FloatArray) -> FloatArray:

@@ -33,6 +33,11 @@ class PoolProducts(ABC):
     def of_some(self, selection: int, places: IntArray, others: IntArray) -> FloatArray:
         """Sums of products of some columns with others, over the rows of a selection, shape (n_some, n_others)."""
 
+    @property
+    @abstractmethod
+    def gram(self) -> FloatArray:
+        """Products of all columns over all rows."""
+
     @abstractmethod
     def among(self, places: IntArray) -> PoolProducts:
         """The products of some of the columns."""
@@ -69,6 +74,12 @@ class RowProducts(PoolProducts):
         """Values outside of the selection are zero."""
         return (self.columns.T[places] * self.inside[selection]) @ self.columns[:, others]
 
+    @property
+    def gram(self) -> FloatArray:
+        """One product."""
+        product: FloatArray = self.columns.T @ self.columns
+        return product
+
     def among(self, places: IntArray) -> RowProducts:
         """Fewer columns."""
         some = copy(self)
@@ -99,6 +110,11 @@ class GramProducts(PoolProducts):
     def __init__(self, grams: FloatArray, total: FloatArray, with_scores: FloatArray, score_squares: FloatArray):
         self.grams, self.total = grams, total
         self.with_scores, self.score_squares = with_scores, score_squares
+
+    @property
+    def gram(self) -> FloatArray:
+        """The sum, which is known."""
+        return self.total
 
     def of_one(self, which: slice, places: IntArray) -> FloatArray:
         """Rows of the matrices."""

@@ -97,11 +97,18 @@ class FoldMoments:
 
     @classmethod
     def of(
-        cls, matrix: Matrix, chosen: IntArray, scores: FloatArray, fold: IntArray, others: IntArray = NONE
+        cls,
+        matrix: Matrix,
+        chosen: IntArray,
+        scores: FloatArray,
+        fold: IntArray,
+        others: IntArray = NONE,
+        known: FloatArray | None = None,
     ) -> FoldMoments:
         """Compute them, in one pass over the data, or two if the chosen columns are read before.
 
-        `others` are indices of columns whose products over all rows are wanted too.
+        `others` are indices of columns whose products over all rows are wanted too; `known` are the values of the
+        chosen columns and these, if somebody has them.
         """
         counts, squares, size = np.bincount(fold), matrix.column_squares, len(chosen)
         score_squares, both = np.einsum("ik,ik->k", scores, scores), np.concatenate([chosen, others])
@@ -118,7 +125,7 @@ class FoldMoments:
                 squares=squares,
                 score_squares=score_squares,
             )
-        values = column_values(matrix, both)
+        values = column_values(matrix, both) if known is None else known
         columns, rows = values[:, :size], [fold == number for number in range(int(fold.max()) + 1)]
         lengths = np.einsum("ij,ij->i", columns, columns)
         return cls(

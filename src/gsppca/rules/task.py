@@ -183,7 +183,7 @@ class Selections:
     def _longer(self, variables: IntArray, most: int) -> IntArray:
         """Some variables and what longer lists would hold, at most as many, or these variables alone."""
         found = variables
-        for times in range(2, NEAR):
+        for times in range(2, NEAR + 1):
             others = [near_the_best(forward, self.ties, self.task.most, times) for forward in self.forwards]
             more = np.union1d(variables, np.concatenate(others))
             if len(more) > most:
