@@ -97,8 +97,16 @@ class Frame:
         """
         if isinstance(self.clipped, ColumnView) and isinstance(self.data, ColumnView):
             self.data.known_rows.sums = self.clipped.known_rows.sums
+        if self.tails.heavy and isinstance(self.clipped, ColumnView):
+            self.clipped.known_rows.outer = None  # the core is of other data
         if not self.robust and not isinstance(self.source, Blocks):
             self.__dict__.pop("clipped", None)
+
+    def let_go_of_products(self) -> None:
+        """Free the products of all rows with each other, which search and core share."""
+        for matrix in (self.data, self.__dict__.get("clipped")):
+            if isinstance(matrix, ColumnView):
+                matrix.known_rows.outer = None
 
     @cached_property
     def rows(self) -> FloatArray:

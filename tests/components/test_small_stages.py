@@ -125,7 +125,7 @@ def test_eigenvalues_that_do_not_matter_are_not_asked_for(shape):
     for most, count in ((3, 3), (7, 7), (24, 7)):
         matrix = as_matrix(X - X.mean(axis=0))
         if shape[1] > 1000:
-            matrix.known_outer = matrix.outer_gram()
+            matrix.remember_outer_gram()
         assert count_leading(matrix, most, 1.0) == count
 
 

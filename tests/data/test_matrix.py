@@ -142,6 +142,31 @@ def test_grams(pair):
     close(matrix.outer_gram(), Z @ Z.T)
 
 
+def test_outer_products_of_most_columns_are_those_of_all_less_a_few(pair, monkeypatch):
+    matrix, Z = pair
+    few = np.arange(Z.shape[1]) % 4 == 1
+    scale = np.linspace(0.5, 3.0, Z.shape[1])
+    scaled = matrix.scaled(scale)
+    scaled.remember_outer_gram()
+    seen, direct = [], type(matrix)._outer_gram
+
+    def counted(self):
+        seen.append(self.n_features)
+        return direct(self)
+
+    monkeypatch.setattr(type(matrix), "_outer_gram", counted)
+    close(scaled.outer_gram(), (Z * scale) @ (Z * scale).T)
+    assert not seen
+    close(scaled.columns(~few).outer_gram(), (Z * scale)[:, ~few] @ (Z * scale)[:, ~few].T)
+    assert seen == [few.sum()]
+    # In other scales, or of the smaller part, nothing is gained.
+    for other, values in ((matrix, Z), (scaled.columns(few), (Z * scale)[:, few])):
+        assert not other.outer_gram_is_known
+        seen.clear()
+        close(other.outer_gram(), values @ values.T)
+        assert seen == [values.shape[1]]
+
+
 def test_columns_and_scales_reuse_a_gram_that_is_there(pair, monkeypatch):
     matrix, Z = pair
     close(matrix.gram, Z.T @ Z)

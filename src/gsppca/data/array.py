@@ -16,6 +16,8 @@ from gsppca.data.base import Matrix
 
 RADII_BYTES = 2**20  # squared radii of some rows at some sizes
 RADII_ROWS = 4096
+SAME_SCALE = 1e-12  # relative: scales that differ by less differ by rounding
+LEAST_SHARE = 1e-3  # of all squares: columns with less would lose digits as a difference of two Gram matrices
 
 Squares = Callable[[int, int], FloatArray]
 
@@ -32,11 +34,14 @@ class KnownRows:
         Sums of the centred rows of X, with weights that stress what the rows have in common.
     gram : tuple of two ndarrays, or None
         Some columns of X, ascending, and their products with each other, centred.
+    outer : tuple of ColumnView and ndarray, or None
+        Some columns of X, in some scales, and the products of the rows with each other on them.
     """
 
     lengths: FloatArray | None = None
     sums: FloatArray | None = None
     gram: tuple[IntArray, FloatArray] | None = None
+    outer: tuple[ColumnView, FloatArray] | None = None
 
 
 class ColumnView(Matrix):
@@ -131,10 +136,47 @@ class ColumnView(Matrix):
 
     def remember_gram(self, gram: FloatArray) -> None:
         """Let all matrices of these rows know ``Z'Z``, found elsewhere: that of fewer columns is a corner of it."""
-        scale = np.ones(self.n_features) if self.column_scale is None else self.column_scale
+        scale = self._scales
         kept = scale > 0
         gram = gram if kept.all() else gram[np.ix_(kept, kept)]
         self.known_rows.gram = self._columns_of_X[kept], gram / scale[kept] / scale[kept][:, None]
+
+    def outer_gram(self) -> FloatArray:
+        """``Z Z'``: where it is known on these columns and a few more, it is had from these few. Not to be written to.
+
+        Differences keep the digits as long as what is left is not a small part of what was there.
+        """
+        if self.known_rows.outer is None:
+            return self._outer_gram()
+        whole, gram = self.known_rows.outer
+        kept = np.isin(whole._columns_of_X, self._columns_of_X)
+        if 2 * self.n_features < len(kept) or np.count_nonzero(kept) < self.n_features:
+            return self._outer_gram()
+        scale, known = self._scales, whole._scales[kept]
+        if np.any(np.abs(scale - known) > SAME_SCALE * known) or self.total_squares <= LEAST_SHARE * gram.trace():
+            return self._outer_gram()
+        return gram if kept.all() else gram - whole.columns(~kept)._outer_gram()
+
+    @property
+    def outer_gram_is_known(self) -> bool:
+        known = self.known_rows.outer
+        return known is not None and self.n_features == known[0].n_features and self.outer_gram() is known[1]
+
+    def remember_outer_gram(self) -> None:
+        """Form ``Z Z'``, and let all matrices of these rows know it; what they know of others is replaced."""
+        gram = self.outer_gram()
+        view = type(self)(
+            self.X, self.index, mean=self.mean, column_scale=self.column_scale, column_squares=self.column_squares
+        )
+        self.known_rows.outer = view, gram
+
+    @abstractmethod
+    def _outer_gram(self) -> FloatArray:
+        """Compute ``Z Z'``."""
+
+    @property
+    def _scales(self) -> FloatArray:
+        return np.ones(self.n_features) if self.column_scale is None else self.column_scale
 
     @property
     def _columns_of_X(self) -> IntArray:

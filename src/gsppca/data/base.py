@@ -77,8 +77,6 @@ class Matrix(ABC):
         Sums of the rows of Z that stress what these have in common, where iterations have found some.
     known_images : KnownImages or None
         Axes whose products with ``Z'Z`` iterations have found.
-    known_outer : ndarray of shape (n_samples, n_samples) or None
-        ``Z Z'``, where one stage has formed it for the next.
     """
 
     n_samples: int
@@ -88,7 +86,6 @@ class Matrix(ABC):
     column_squares: FloatArray
     known_spectrum: tuple[FloatArray, FloatArray] | None = None
     known_products: tuple[IntArray, FloatArray] | None = None
-    known_outer: FloatArray | None = None
     leading_sums: FloatArray | None = None
     known_images: KnownImages | None = None
 
@@ -148,6 +145,11 @@ class Matrix(ABC):
         """Return ``Z Z'``, shape (n_samples, n_samples); for few samples only."""
 
     @property
+    def outer_gram_is_known(self) -> bool:
+        """Whether ``Z Z'`` takes no pass over the data."""
+        return False
+
+    @property
     def passes_are_dear(self) -> bool:
         """Whether every product reads the data anew from where it is stored."""
         return False
@@ -158,7 +160,7 @@ class Matrix(ABC):
 
     def forget(self) -> None:
         """Let go of Gram matrices, and of the like, that were kept for other columns and scales of the same data."""
-        self.known_outer = self.known_images = None
+        self.known_images = None
 
     @abstractmethod
     def transposed_product(self, scores: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ class ChunkedMatrix(ColumnView):
     def row_squares(self) -> FloatArray:
         return self._sum(_row_squares, combine=below)
 
-    def outer_gram(self) -> FloatArray:
+    def _outer_gram(self) -> FloatArray:
         groups = self._groups()
         if len(groups) == 1:
             rows = self._sum(_rows, combine=below)

@@ -112,7 +112,7 @@ class DenseMatrix(ArrayMatrix):
             add_square(total, self._centred(rows))
         return mirrored(total)
 
-    def outer_gram(self) -> FloatArray:
+    def _outer_gram(self) -> FloatArray:
         width = max(BLOCK_BYTES // (8 * self.n_samples), self.n_samples // 2)
         return self._sum_over(self._column_slices(width), lambda part: _square(self._centred(ALL, part)))
 

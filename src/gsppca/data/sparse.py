@@ -89,7 +89,7 @@ class SparseMatrix(ArrayMatrix):
             products if self.column_scale is None else products * self.column_scale[chosen][:, None] * self.column_scale
         )
 
-    def outer_gram(self) -> FloatArray:
+    def _outer_gram(self) -> FloatArray:
         entries = self._entries()
         if entries is not None and entries.outer_gram_is_cheap:
             return entries.outer_gram()

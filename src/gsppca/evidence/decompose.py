@@ -22,6 +22,7 @@ import numpy as np
 
 from gsppca._threads import one_blas_thread
 from gsppca._typing import BoolArray, FloatArray
+from gsppca.data.array import LEAST_SHARE, ColumnView
 from gsppca.data.base import Matrix, OuterProducts
 from gsppca.evidence.by_products import ByProducts, Pairs
 from gsppca.linalg.gram_pool import GramPool
@@ -30,7 +31,6 @@ from gsppca.linalg.nested import LARGEST_GRAM, SupportSpectrum
 
 SMALL_GRAM = 512  # variables for which X'X is formed whatever the number of samples
 NONE = 1e-10  # of the largest eigenvalue: one below it is rounding, and its eigenvector means nothing
-LEAST_SHARE = 1e-3  # of all squares: a support with less would lose digits as a difference of two Gram matrices
 
 WIDE = 1.5  # times as many variables as samples: Gram matrices of the samples are then smaller by enough
 SMALL = 128  # order up to which all eigenvectors cost no more than some
@@ -63,8 +63,8 @@ def form_gram(matrix: Matrix) -> None:
     """
     if _has_few_variables(matrix) and not _has_few_samples(matrix):
         _ = matrix.gram
-    elif _has_few_samples(matrix) and matrix.outer_products() is None:
-        matrix.known_outer = matrix.outer_gram()
+    elif _has_few_samples(matrix) and isinstance(matrix, ColumnView) and matrix.outer_products() is None:
+        matrix.remember_outer_gram()
 
 
 def _has_few_variables(matrix: Matrix) -> bool:
@@ -92,9 +92,6 @@ class Decomposer:
         self.matrix, self.n_leading = matrix, n_leading
         self._gram = matrix.gram if _has_few_variables(matrix) else None
         self._outer: list[tuple[BoolArray, FloatArray]] = []  # of all variables, and of the last support
-        if matrix.known_outer is not None:
-            self._outer = [(np.ones(matrix.n_features, dtype=bool), matrix.known_outer)]
-            matrix.known_outer = None
         self._pool, self.scale = GramPool(matrix), np.ones(matrix.n_features)
         few = _has_few_variables(matrix) or _has_few_samples(matrix)
         self.by_products = None if few else ByProducts(matrix, n_leading, self._summed_up)

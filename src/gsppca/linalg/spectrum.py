@@ -55,7 +55,11 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
         For one eigenvalue after the other.
     """
     n, p, count = matrix.n_samples, matrix.n_features, len(levels)
-    gram = matrix.gram if matrix.prefers_gram or matrix.gram_is_known else matrix.known_outer
+    gram = None
+    if matrix.prefers_gram or matrix.gram_is_known:
+        gram = matrix.gram
+    elif matrix.outer_gram_is_known:
+        gram = matrix.outer_gram()
     # Where samples and variables are both many, what the iterations below leave is of more use.
     products = matrix.outer_products() if gram is not None or n < p else None
     with one_blas_thread():
@@ -81,7 +85,7 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
 
 
 def _takes_passes(matrix: Matrix) -> bool:
-    few = matrix.prefers_gram or matrix.gram_is_known or matrix.prefers_outer_gram or matrix.known_outer is not None
+    few = matrix.prefers_gram or matrix.gram_is_known or matrix.prefers_outer_gram or matrix.outer_gram_is_known
     return not few
 
 
@@ -91,9 +95,8 @@ def _leading_pairs(matrix: Matrix, n_axes: int) -> tuple[FloatArray, FloatArray]
     if matrix.prefers_gram or matrix.gram_is_known:
         values, vectors = top_pairs(matrix.gram, n_axes)
         return np.maximum(values, 0.0) / n, np.ascontiguousarray(vectors.T)
-    if matrix.prefers_outer_gram or matrix.known_outer is not None:
-        outer = matrix.outer_gram() if matrix.known_outer is None else matrix.known_outer
-        return _from_samples(matrix, *top_pairs(outer, n_axes))
+    if matrix.prefers_outer_gram or matrix.outer_gram_is_known:
+        return _from_samples(matrix, *top_pairs(matrix.outer_gram(), n_axes))
     if matrix.single_products_are_cheap:
         if n < matrix.n_features:
             return _from_samples(matrix, *_lanczos(lambda v: _outer_product(matrix, v), n, n_axes))

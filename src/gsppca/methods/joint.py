@@ -79,6 +79,7 @@ class Joint(Parameters):
             return found
         frame.let_go_of_clipped()
         core = core_of(frame, found)
+        frame.let_go_of_products()
         return replace(found, core=core, order=_nested(core.order, found.order), search_order=found.order)
 
     def _searched(self, frame: Frame, n_components: int | None, wishes: Wishes) -> Found:
