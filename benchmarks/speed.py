@@ -73,6 +73,7 @@ def tables() -> dict[str, Callable[[], Any]]:
         found["BASEHOCK, sparse"] = lambda: sparse.csr_matrix(stored("ufs/BASEHOCK.npz"))
     return found | {
         "simulated, few of many": lambda: few_of_many(5000, 1000),
+        "simulated, few of more": lambda: few_of_many(2000, 6000),
         "simulated, words": lambda: words(2500, 3000),
         "simulated, wide": lambda: wide(100, 50_000),
         "simulated, widest": lambda: wide(400, 200_000),
