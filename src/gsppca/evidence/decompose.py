@@ -185,6 +185,8 @@ class Decomposer:
             if added.any():
                 gram = gram + self.matrix.columns(added).outer_gram()
         else:
+            if support.all() and isinstance(self.matrix, ColumnView) and self.matrix.known_rows.outer is None:
+                self.matrix.remember_outer_gram()  # the core may ask for it, or for that of most variables
             gram = self.matrix.columns(support).outer_gram()
         whole = [one for one in self._outer if one[0].all()]
         self._outer = [*whole, (support, gram)] if not support.all() else [(support, gram)]
