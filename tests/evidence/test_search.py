@@ -401,3 +401,17 @@ def test_few_rows_on_disk_take_few_passes(q, most, monkeypatch):
     found = find_support(matrix, 6, own_noise=True, max_groups=1)
     assert matrix.X.n_passes - before <= most
     same(found, fit(X, max_groups=1), rtol=1e-8)
+
+
+def test_a_further_group_in_noise_on_disk_takes_few_passes(monkeypatch):
+    """Noise would ask for other columns at each step: eliminations go on among those that are held."""
+    for module, name, value in ((supports, "AT_ONCE", 200), (by_products, "MOST_HELD", 200)):
+        monkeypatch.setattr(module, name, value)
+    X, _ = wide(60, 1200, 60)
+    n_passes = []
+    for max_groups in (1, 2):
+        matrix = as_matrix(as_blocks(optional("dask.array").from_array(X, chunks=(30, -1))))
+        found = find_support(matrix, 6, own_noise=True, max_groups=max_groups)
+        same(found, fit(X, max_groups=max_groups), rtol=1e-8)
+        n_passes.append(matrix.X.n_passes)
+    assert n_passes[1] <= n_passes[0] + 3

@@ -7,32 +7,22 @@ import pytest
 
 from gsppca import GSPPCA
 from gsppca.data import as_blocks
-from gsppca.metrics import f_score
 from tests.needs import optional
 
-N, P, D = 60, 4500, 3
+N, P, D = 60, 9000, 3
 
 
-def wide(q):
-    """Columns of which `q` share three factors, and which."""
+@pytest.mark.filterwarnings("ignore::gsppca.MostVariablesWarning")
+@pytest.mark.parametrize(("n_components", "most"), [(D, 12), ("auto", 13)])
+def test_a_core_of_a_great_many_columns_takes_few_passes(n_components, most, monkeypatch):
+    """All columns that its selections will look at are brought by one pass, and not read again."""
     rng = np.random.default_rng(0)
-    X, members = rng.standard_normal((N, P)), np.zeros(P, dtype=bool)
-    members[rng.permutation(P)[:q]] = True
-    X[:, members] += rng.standard_normal((N, D)) @ rng.standard_normal((D, q))
-    return X, members
-
-
-@pytest.mark.parametrize(("n_components", "most"), [(D, 8), ("auto", 12)])
-def test_a_whole_fit_takes_few_passes(n_components, most, monkeypatch):
-    """A further group is looked for in noise, with no pass for each step."""
-    monkeypatch.setattr("gsppca.evidence.supports.MANY", 4000)
-    X, members = wide(60)
+    X = rng.standard_normal((N, P)) + rng.standard_normal((N, D)) @ rng.standard_normal((D, P))
     wanted = GSPPCA(n_components).fit(X)
     monkeypatch.setattr("gsppca.data.blocks.HELD_BYTES", 0)
     blocks = as_blocks(optional("dask.array").from_array(X, chunks=(20, -1)))
     model = GSPPCA(n_components).fit(blocks)
     assert blocks.n_passes <= most
-    assert f_score(model.relevant_, members) > 0.9
     np.testing.assert_array_equal(model.role_, wanted.role_)
     np.testing.assert_array_equal(model.ranking_, wanted.ranking_)
     np.testing.assert_allclose(model.components_, wanted.components_, atol=1e-8)

@@ -49,11 +49,11 @@ class ByRows(Decomposition):
 
     def among(self, variables: IntArray, longer: Longer | None = None) -> PoolProducts:
         """Products of columns and scores: in one pass over the data, or from those that a pass before has brought."""
-        if not self.standard.passes_are_dear:
+        if self.standard.rows_come_together:
             return self._products(variables)
         if self._held is None or not np.isin(variables, self._held[0]).all():
             most = max(MOST_HELD, HELD_BYTES // (8 * self.standard.n_samples))
-            columns = variables if longer is None else longer(most)
+            columns = variables if longer is None or not self.standard.passes_are_dear else longer(most)
             self._held = None  # so that only one is held
             self._held = columns, self._products(columns)
             if len(columns) == self.standard.n_features <= MOST_HELD and isinstance(self.standard, ColumnView):

@@ -23,7 +23,6 @@ from gsppca.data.array import ColumnView
 from gsppca.data.chosen_columns import column_values
 from gsppca.data.fold_products import fold_products
 from gsppca.data.folds import MANY_ROWS, scores_and_squares
-from gsppca.linalg.nested import LARGEST_GRAM
 from gsppca.rules.parts import Part
 from gsppca.rules.pool_products import GramProducts, PoolProducts
 from gsppca.rules.shares import FoldMoments
@@ -64,7 +63,7 @@ class FromGrams(Decomposition):
         return self._parts(n_rows, [fourths, *(fourths - self.fourths[i] for i in left_out)])
 
     def _read(self, fold: IntArray) -> None:
-        """Sum up products over the rows of each fold: with all variables, if these or other passes cost more."""
+        """Sum up products over the rows of each fold: with all variables, if they are few or the rows are many."""
         everything, places = self.targets.everything, self.targets.places
         p, squared = everything.n_features, np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
         self.counts, each = np.bincount(fold), np.arange(len(places))
@@ -73,7 +72,7 @@ class FromGrams(Decomposition):
             weights[places] = squared
             self.sums, self.fourths = fold_products(everything, np.arange(p), fold, weights=weights)
             self.sums = self.sums if len(places) == p else self.sums.take(places, axis=1)
-        elif self.matrix.n_samples > MANY_ROWS or (everything.passes_are_dear and len(places) * p <= LARGEST_GRAM**2):
+        elif self.matrix.n_samples > MANY_ROWS:
             self.sums, self.fourths = fold_products(everything, places, fold, weights=squared)
         else:
             self.grams, self.fourths = fold_products(self.standard, each, fold, weights=squared)
