@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gsppca.data import as_matrix
 from gsppca.rules import listing, task
-from gsppca.rules.by_rows import FromOuterGram
+from gsppca.rules.by_rows import FromOuterGram, values_are_fewer
 from gsppca.rules.core import core_order, find_core
 from gsppca.rules.fold_grams import FromGrams
 from gsppca.rules.pool import Pool
@@ -327,3 +327,12 @@ def test_one_pass_brings_what_later_pools_ask_for(small_lists, monkeypatch, valu
     assert n_pools > 3
     assert len(reads) == (1 if few else n_pools)
     assert max(reads) <= 350
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "values"),
+    [(10**6, 1300, False), (5000, 900, False), (900, 1300, True), (5000, 5500, True), (6000, 5000, True)],
+)
+def test_pools_of_many_rows_hold_no_values(n, k, values):
+    """A million rows of 1,300 columns would take 10 GB; their products by fold take 70 MB."""
+    assert values_are_fewer(n, k) == values

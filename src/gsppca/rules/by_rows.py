@@ -271,8 +271,12 @@ def _scaled(values: FloatArray, rows: FloatArray, columns: FloatArray, some: sli
 
 
 def values_are_fewer(n_samples: int, n_variables: int) -> bool:
-    """Whether a pool takes the values of its variables, rather than their products by fold: one matrix for each."""
-    return n_samples < n_variables or n_variables > MOST_HELD
+    """Whether a pool takes the values of its variables, rather than their products by fold: a matrix for each fold.
+
+    Products of more than `MOST_HELD` take more memory than values of not too many rows; of a million rows they do not.
+    """
+    few = 8 * n_samples * n_variables <= HELD_BYTES
+    return n_samples < n_variables or (n_variables > MOST_HELD and few)
 
 
 def _inverse(units: FloatArray) -> FloatArray:
