@@ -11,6 +11,7 @@ from gsppca.data import sparse as sparse_module
 from gsppca.data import sparse_products as module
 from gsppca.data.fold_products import fold_products
 from gsppca.evidence.decompose import Decomposer
+from gsppca.evidence.gram_spectra import GramSpectra
 from gsppca.evidence.search import find_support
 
 FORMATS = (sparse.csr_array, sparse.csc_matrix)
@@ -148,7 +149,7 @@ def test_spectra_by_products_against_singular_values(n, monkeypatch):
     matrix, scale = as_matrix(sparse.csr_array(X)), rng.uniform(0.5, 2, 500)
     plain = Decomposer(matrix, 6)
     other = plain.scaled(matrix.scaled(scale), scale)
-    monkeypatch.setattr(Decomposer, "_summed_up", lambda *_: pytest.fail("a Gram matrix"))
+    monkeypatch.setattr(GramSpectra, "of_gram", lambda *_: pytest.fail("a Gram matrix"))
     for support in (np.ones(500, dtype=bool), rng.random(500) < 0.8, np.arange(500) < 290):
         for one, Z in ((plain, X - X.mean(axis=0)), (other, (X - X.mean(axis=0)) * scale)):
             found = one.of(support)

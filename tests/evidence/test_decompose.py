@@ -33,3 +33,25 @@ def test_a_support_is_the_same_whatever_was_decomposed_before(shape, n_leading):
         squares = (spectrum.leading**2).sum() + spectrum.rest_squares
         np.testing.assert_allclose(squares, (exact**2).sum(), rtol=1e-10)
         np.testing.assert_allclose(np.abs(found.projections(3)), np.abs(left[:, :3].T @ X), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(150, 900), (900, 300)])
+def test_no_more_pairs_than_are_enough(shape):
+    """What is known of fewer is the same; those of noise, which take the most iterations, are left out."""
+    rng = np.random.default_rng(1)
+    n, p = shape
+    X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, p)) + rng.standard_normal(shape)
+    everything = np.ones(p, dtype=bool)
+    whole = Decomposer(as_matrix(X), 24).of(everything)
+    decomposer = Decomposer(as_matrix(X), 24)
+    for wanted in (3, 1):
+        some = decomposer.of(everything, lambda spectrum, wanted=wanted: wanted if len(spectrum.leading) > 4 else None)
+        count = len(some.spectrum.leading)
+        assert whole.whole
+        assert not some.whole
+        assert 4 < count < 24 == len(whole.spectrum.leading)
+        np.testing.assert_allclose(some.spectrum.leading, whole.spectrum.leading[:count], rtol=1e-9)
+        assert some.spectrum.rest_sum == pytest.approx(whole.spectrum.leading[count:].sum() + whole.spectrum.rest_sum)
+        np.testing.assert_allclose(
+            np.abs(some.projections(wanted)), np.abs(whole.projections(wanted)), rtol=1e-7, atol=1e-8
+        )

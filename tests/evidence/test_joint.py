@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from gsppca.data import as_matrix
-from gsppca.evidence.joint import log_choices, log_joint_evidence
+from gsppca.evidence.joint import BEYOND, best_count, log_choices, log_joint_evidence
 from gsppca.evidence.path import evidence_along
 from gsppca.linalg.nested import NestedSpectra, SupportSpectrum
 
@@ -152,6 +152,52 @@ def test_a_summed_up_spectrum_is_nearly_as_good():
     a, b = (log_joint_evidence(s, 300, 700, 10) for s in (full, short))
     assert a.argmax() == b.argmax() == 4
     np.testing.assert_allclose(b[:5], a[:5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("d", [1, 4, 5, 8])
+def test_the_evidence_of_some_components_needs_few_eigenvalues(d):
+    """However many are known one by one: the others are summed up from the same place on."""
+    full = spectrum_of(factor_data(700, 300, 5, seed=1))
+    found = []
+    for known in range(d + BEYOND, 30):
+        rest = full.leading[known:]
+        short = SupportSpectrum(full.leading[:known], full.rank, float(rest.sum()), float((rest**2).sum()))
+        found.append(log_joint_evidence(short, 300, 700, d)[d - 1])
+    np.testing.assert_allclose(found, found[0], rtol=1e-12)
+    exact = log_joint_evidence(full, 300, 700, d)[d - 1]
+    assert found[0] == pytest.approx(exact, abs=2.0 if d <= 5 else 20.0)  # past the factors, it falls by hundreds
+
+
+def test_the_rest_is_summed_up_as_the_formula_says():
+    """Pair by pair, in plain loops."""
+    lam = np.array([9.0, 7.0, 4.0, 2.0, 1.5])
+    spectrum = SupportSpectrum(lam, 12, 6.3, 6.5)
+    full = SupportSpectrum(np.append(lam, np.full(7, 0.9)), 12)
+    for d in (1, 2, 4):
+        others = np.append(lam[d + BEYOND :], np.full(7, 0.9))
+        mean, excess = (lam[d + BEYOND :].sum() + 6.3) / len(others), (lam[d + BEYOND :] ** 2).sum() + 6.5
+        spread = excess - len(others) * mean**2
+        about = sum(len(others) * math.log(x - mean) - spread / (2 * (x - mean) ** 2) for x in lam[:d])
+        exact = sum(math.log(x - y) for x in lam[:d] for y in others)
+        values = [log_joint_evidence(one, 20, 50, d)[d - 1] for one in (spectrum, full)]
+        assert values[0] - values[1] == pytest.approx(-(about - exact) / 2, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("values", "best", "falls"),
+    [
+        ([1.0, 30.0, 50.0, 45.0], 3, False),
+        ([1.0, 30.0, 50.0, 40.0, 29.0, 10.0], 3, True),
+        ([1.0, 50.0, 10.0, 60.0, 70.0], 5, False),
+        ([1.0, 50.0, 45.0, 25.0, 90.0], 2, True),
+        ([1.0, 50.0, -np.inf, 60.0, 55.0], 4, False),
+        ([-np.inf, -np.inf], 1, False),
+        ([], 1, False),
+    ],
+)
+def test_the_best_number_is_where_the_evidence_is_largest_before_it_falls(values, best, falls):
+    """A dent of one step, such as two equal eigenvalues make, is no fall."""
+    assert best_count(np.array(values)) == (best, falls)
 
 
 def test_what_rounding_leaves_of_a_gap_between_components_does_not_show():

@@ -13,6 +13,7 @@ from gsppca.components.units import share_units
 from gsppca.data import as_blocks, as_matrix
 from gsppca.datasets import make_noise, make_noise_range, make_strengths
 from gsppca.evidence import by_products, moves, search, supports
+from gsppca.evidence import decompose as decomposing
 from gsppca.evidence.moves import falls_behind
 from gsppca.evidence.path import evidence_along
 from gsppca.evidence.search import ODDS, find_support, standardised
@@ -415,3 +416,42 @@ def test_a_further_group_in_noise_on_disk_takes_few_passes(monkeypatch):
         same(found, fit(X, max_groups=max_groups), rtol=1e-8)
         n_passes.append(matrix.X.n_passes)
     assert n_passes[1] <= n_passes[0] + 3
+
+
+@pytest.mark.parametrize(("n", "p", "n_weak"), [(700, 400, 0), (400, 700, 60), (250, 300, 30)])
+@UNITS
+def test_components_beyond_those_that_are_enough_are_never_missed(n, p, n_weak, own_noise, monkeypatch):
+    """Where all leading eigenvalues are found for every support, the answer is the same."""
+    rng = np.random.default_rng(n)
+    strength = np.where(np.arange(p) < 50, 1.0, np.where(np.arange(p) < 50 + n_weak, 0.3, 0.0))
+    X = rng.normal(size=(n, 4)) @ (rng.normal(size=(4, p)) * strength) + rng.normal(size=(n, p))
+    decompose, known = decomposing.Decomposer.of, []
+
+    def counted(self, support, enough=None):
+        found = decompose(self, support, enough)
+        known.append(found.whole)
+        return found
+
+    monkeypatch.setattr(decomposing.Decomposer, "of", counted)
+    some = fit(X, own_noise, most=22)
+    assert known.count(False) > 2
+    monkeypatch.setattr(decomposing.Decomposer, "of", lambda self, support, enough=None: counted(self, support))
+    known.clear()
+    same(some, fit(X, own_noise, most=22))
+    assert all(known)
+
+
+def test_factors_beyond_those_that_are_enough_are_found_when_asked_for():
+    """The support is the same one, and so is its evidence."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 400)) + rng.normal(size=(300, 400))
+    one, other = (supports.Supports(standardised(as_matrix(X)), 20, True) for _ in range(2))
+    members = np.arange(400) < 300
+    some, whole = one.at(members), other.at(members, 20)
+    assert not some.whole
+    assert whole.whole
+    assert some.n_components == whole.n_components == 3
+    assert some.value == pytest.approx(whole.value, rel=1e-10)
+    np.testing.assert_allclose(one.explained(some, 20)[0], other.explained(whole, 20)[0], rtol=1e-6)
+    assert one.at(members).whole
+    assert one.at(members).value == some.value

@@ -29,7 +29,7 @@ SPECTRA = {
 def test_pairs_are_those_of_a_full_decomposition(name, count):
     """Values to rounding; residuals certify the vectors, which may be turned among equal values."""
     matrix = _spectrum(SPECTRA[name])
-    values, vectors = lanczos_pairs(matrix, count)
+    values, vectors, _ = lanczos_pairs(matrix, count)
     largest = SPECTRA[name].max()
     np.testing.assert_allclose(values, np.sort(SPECTRA[name])[-count:], atol=1e-11 * largest)
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-10 * largest)
@@ -39,7 +39,7 @@ def test_pairs_are_those_of_a_full_decomposition(name, count):
 def test_values_alone_are_as_accurate():
     """The error of a value is of the order of the square of its vector's."""
     matrix = _spectrum(SPECTRA["noise"])
-    values, _ = lanczos_pairs(matrix, 8, n_values=8)
+    values, _, _ = lanczos_pairs(matrix, 8, n_values=8)
     np.testing.assert_allclose(values, SPECTRA["noise"][-8:], rtol=1e-10)
 
 
@@ -47,10 +47,29 @@ def test_values_alone_are_as_accurate():
 def test_values_are_accurate_down_to_the_first_below_its_level(n_above):
     """And no further: those inside the noise take the most steps."""
     values = SPECTRA["factors"][::-1]
-    levels = np.full(12, 0.0 if n_above == 12 else (values[n_above - 1] if n_above else 2e4) * 0.99)
-    found = lanczos_pairs(_spectrum(SPECTRA["factors"]), 12, 12, levels)[0][::-1]
-    np.testing.assert_allclose(found[: n_above + 1], values[: min(n_above + 1, 12)], rtol=1e-10)
-    assert np.count_nonzero(found > levels) == n_above
+    level = 0.0 if n_above == 12 else (values[n_above - 1] if n_above else 2e4) * 0.99
+    enough = lambda found: 0 if (found <= level).any() else None  # noqa: E731
+    found = lanczos_pairs(_spectrum(SPECTRA["factors"]), 12, 12, enough)[0][::-1]
+    assert n_above < len(found) or n_above == 12
+    np.testing.assert_allclose(found, values[: len(found)], rtol=1e-10)
+    assert np.count_nonzero(found > level) == n_above
+
+
+@pytest.mark.parametrize("look", [0, 5, 60])
+@pytest.mark.parametrize("wanted", [0, 4, 6])
+@pytest.mark.parametrize("name", ["factors", "noise"])
+def test_as_many_pairs_as_are_enough(name, wanted, look):
+    """Values that were given, vectors that were wanted; and not the steps that the others would take."""
+    matrix, most = _spectrum(SPECTRA[name]), 24
+    values, vectors, n_steps = lanczos_pairs(matrix, most, 2, lambda found: wanted if len(found) >= 6 else None, look)
+    assert 6 <= len(values) < most
+    assert vectors.shape == (300, wanted)
+    np.testing.assert_allclose(values, np.sort(SPECTRA[name])[-len(values) :], rtol=1e-9)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values[len(values) - wanted :], atol=1e-11 * values[-1])
+    assert look <= n_steps < lanczos_pairs(matrix, most, 2).n_steps
+    whole = lanczos_pairs(matrix, most, 2, lambda found: None, look)
+    assert len(whole.values) == most
+    assert whole.vectors.shape == (300, most - 2)
 
 
 def test_memory_order_does_not_show():

@@ -27,6 +27,7 @@ from gsppca.data.array import ColumnView
 from gsppca.data.base import KnownImages, Matrix
 from gsppca.data.chosen_columns import column_products
 from gsppca.data.folds import rank_sums
+from gsppca.evidence.gram_spectra import Enough, GramSpectra
 from gsppca.linalg.krylov import block_width
 from gsppca.linalg.nested import SupportSpectrum
 
@@ -40,9 +41,7 @@ BEYOND, GRID = (0.01, 100.0), 200  # the largest of some noise variances: where 
 LEAST_DIRECTION = 1e-6  # of the largest in its block
 NONE = 1e-10  # of the largest eigenvalue: what is below is rounding
 
-Pairs = Callable[[int], tuple[FloatArray, FloatArray]]
-SummedUp = Callable[[FloatArray, int], tuple[SupportSpectrum, Pairs]]
-Found = tuple[SupportSpectrum, Callable[[int], FloatArray]]
+Found = tuple[SupportSpectrum, Callable[[int], FloatArray], bool]  # as in `Decomposition`
 
 
 class ByProducts:
@@ -52,10 +51,8 @@ class ByProducts:
     ----------
     matrix : Matrix
         The centred data.
-    n_leading : int
-        How many eigenvalues are wanted one by one.
-    summed_up : callable
-        From a Gram matrix and its rank to its spectrum and leading eigenpairs.
+    spectra : GramSpectra
+        What decomposes Gram matrices in memory, and knows how many eigenvalues are wanted one by one.
 
     Attributes
     ----------
@@ -63,21 +60,22 @@ class ByProducts:
         Variables of a support from which on it takes passes of its own.
     """
 
-    def __init__(self, matrix: Matrix, n_leading: int, summed_up: SummedUp):
-        self.matrix, self.n_leading, self.summed_up = matrix, n_leading, summed_up
+    def __init__(self, matrix: Matrix, spectra: GramSpectra):
+        self.matrix, self.n_leading, self.spectra = matrix, spectra.n_leading, spectra
         self.largest = min(MOST_HELD, HELD_NUMBERS // matrix.n_features)
         self._axes: FloatArray | None = None
         self._score = np.zeros(matrix.n_features)
         self._held, self._products = _known_products(matrix)
 
-    def of(self, support: BoolArray) -> Found:
+    def of(self, support: BoolArray, enough: Enough | None) -> Found:
         """Return the spectrum of a support, and what projects all variables on its leading scores."""
-        return self._corner(support) if np.count_nonzero(support) <= self.largest else self._iterated(support)
+        return self._corner(support, enough) if np.count_nonzero(support) <= self.largest else self._iterated(support)
 
-    def _corner(self, support: BoolArray) -> Found:
+    def _corner(self, support: BoolArray, enough: Enough | None) -> Found:
         n, members = self.matrix.n_samples, np.flatnonzero(support)
         places = self._places(members)
-        spectrum, pairs = self.summed_up(self._products[np.ix_(places, members)], min(len(members), n - 1))
+        gram = self._products[np.ix_(places, members)]
+        spectrum, pairs, whole = self.spectra.of_gram(gram, min(len(members), n - 1), enough)
 
         def projections(count: int) -> FloatArray:
             values, vectors = pairs(count)
@@ -86,7 +84,7 @@ class ByProducts:
             axes[:, places] = vectors.T
             return self.scored((axes @ self._products) / np.sqrt(n * values)[:, None])
 
-        return spectrum, projections
+        return spectrum, projections, whole
 
     def _places(self, members: IntArray) -> IntArray:
         """Where products of some variables are held; if one is not yet, the best of the last factors come with it."""
@@ -117,7 +115,7 @@ class ByProducts:
         rest = max(total - float(values.sum()), 0.0)
         squares = rest**2 / max(rank - len(values), 1) * (1 + min(size, n) / max(size, n))  # Marchenko & Pastur
         spectrum = SupportSpectrum(values, rank, rest, squares)
-        return spectrum, lambda count: self.scored(images[:count] / np.sqrt(n * values[:count])[:, None])
+        return spectrum, lambda count: self.scored(images[:count] / np.sqrt(n * values[:count])[:, None]), True
 
     def scored(self, projections: FloatArray) -> FloatArray:
         """Note which variables the last factors explain best: the next support will be made of these."""

@@ -27,6 +27,9 @@ from scipy.special import gammaln
 from gsppca._typing import FloatArray, IntArray
 from gsppca.linalg.nested import SupportSpectrum
 
+BEYOND = 2  # eigenvalues that belong to no component, and are yet known one by one where others are summed up
+SAME_EIGENVALUE = 1e-9  # relative to the largest: a gap below it is none, and components do not end there
+CLEAR_FALL = 20.0  # nats, of the evidence from its largest value: it does not rise above that with more components
 TINY = float(np.finfo(float).tiny)
 
 
@@ -62,7 +65,7 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
         gaps = np.log(np.maximum(top[:, None] - lam, TINY), where=later, out=np.zeros(later.shape))
         log_top = np.cumsum(np.log(top))
         inner = np.cumsum(gaps[:, :most].sum(axis=0))  # sum_{i<j<=d} log(lam_i - lam_j)
-        tails = np.cumsum(gaps.sum(axis=1) + _gaps_to_rest(top, spectrum)) - inner  # i<=d<j<=r
+        tails = np.cumsum(gaps.sum(axis=1)) - inner if not spectrum.n_rest else _gaps_to_rest(gaps, top, spectrum)
         factor = ~later[:, :most]  # i <= d
         excess = (top - noise[:, None]) * factor  # l_i at each d
         log_excess = np.log(excess, where=factor, out=np.zeros(excess.shape)).sum(axis=1)
@@ -82,13 +85,64 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
     return np.where(np.isfinite(value) & (top > np.append(lam, 0.0)[1 : most + 1]), value, -np.inf)
 
 
-def _gaps_to_rest(top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:
-    """``sum_j log(lam_i - lam_j)`` over eigenvalues known by their moments only, to second order."""
-    if not spectrum.n_rest:
-        return np.zeros(len(top))
-    mean = spectrum.rest_sum / spectrum.n_rest
-    spread = max(spectrum.rest_squares - spectrum.n_rest * mean**2, 0.0)
-    return spectrum.n_rest * np.log(top - mean) - spread / (2 * (top - mean) ** 2)
+def _gaps_to_rest(gaps: FloatArray, top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:
+    """``sum_{i<=d<j<=r} log(lam_i - lam_j)`` at each d: to second order, but for the first `BEYOND` eigenvalues j.
+
+    However many of the others are known, they are summed up: the evidence of d components is then the same, whether
+    that of more was asked for or not.
+    """
+    lam, d = spectrum.leading, np.arange(1, len(top) + 1)
+    ends = np.minimum(d + BEYOND, len(lam))
+    counts = spectrum.rank - ends
+    sums = spectrum.rest_sum + np.append(np.cumsum(lam[::-1])[::-1], 0.0)[ends]
+    squares = spectrum.rest_squares + np.append(np.cumsum(lam[::-1] ** 2)[::-1], 0.0)[ends]
+    means = sums / counts
+    spreads = np.maximum(squares - counts * means**2, 0.0)
+    factor = np.arange(len(top)) < d[:, None]  # i <= d
+    away = np.where(factor, top - means[:, None], 1.0)
+    rest = counts * np.log(away).sum(axis=1) - spreads / 2 * (factor / away**2).sum(axis=1)
+    within = np.cumsum(gaps, axis=0)
+    for number in range(BEYOND):
+        inside = d + number < ends
+        rest[inside] += within[d[inside] - 1, d[inside] + number]
+    return rest
+
+
+def components_evidence(
+    spectrum: SupportSpectrum, size: int, n_samples: int, most_components: int, fixed: bool = False
+) -> FloatArray:
+    """Log evidence of a support with 1, 2, ... components; -inf where the components would end among equal eigenvalues.
+
+    Parameters
+    ----------
+    spectrum, size, n_samples, most_components
+        As in `log_joint_evidence`.
+    fixed : bool
+        Whether only the largest possible number of components counts.
+    """
+    values = log_joint_evidence(spectrum, size, n_samples, most_components)
+    if not len(values):
+        return values
+    following = np.append(spectrum.leading, 0.0)[1 : len(values) + 1]
+    gaps = spectrum.leading[: len(values)] - following
+    values = np.where(gaps > SAME_EIGENVALUE * spectrum.leading[0], values, -np.inf)
+    if fixed and np.isfinite(values).any():
+        values[: np.flatnonzero(np.isfinite(values))[-1]] = -np.inf
+    return values
+
+
+def best_count(values: FloatArray) -> tuple[int, bool]:
+    """Number of components at which the evidence is largest before it falls clearly, and whether it does fall.
+
+    One step after the largest value does not count: two equal eigenvalues make a dent.
+    """
+    finite = np.where(np.isfinite(values), values, np.nan)
+    if np.isnan(finite).all():
+        return 1, False
+    largest = np.fmax.accumulate(finite)
+    fallen = np.flatnonzero((finite[2:] < largest[1:-1] - CLEAR_FALL) & (finite[1:-1] < largest[:-2])) + 2
+    end = int(fallen[0]) if len(fallen) else len(values)
+    return int(np.nanargmax(finite[:end])) + 1, len(fallen) > 0
 
 
 def log_choices(n_features: int, sizes: IntArray) -> FloatArray:

@@ -50,7 +50,7 @@ def eliminate(
         if size >= last.size:
             break
         met = [one for one in known if np.count_nonzero(one.members ^ kept) <= 2 * ALIKE * size]
-        visited.append(met[0] if met else supports.at(kept))
+        visited.append(met[0] if met else supports.at(kept, n_components))
         best = max(best, visited[-1].value)
         if best > 0 and best - visited[-1].value > max(GIVEN_UP * best, MANY_NATS):
             break

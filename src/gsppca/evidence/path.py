@@ -10,8 +10,9 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
+from gsppca.evidence.joint import BEYOND, best_count, components_evidence
 from gsppca.evidence.search import standardised
-from gsppca.evidence.supports import TINY, components_evidence, log_noise, log_own_noise
+from gsppca.evidence.supports import TINY, log_noise, log_own_noise
 from gsppca.linalg.nested import NestedSpectra
 from gsppca.results import EvidencePath, NoiseUnits
 
@@ -96,7 +97,7 @@ def _along(
     kept[order] = True
     rest = matrix.columns(kept)
     places = np.searchsorted(np.flatnonzero(kept), order)
-    spectra = NestedSpectra(rest, places, most_components + 2)
+    spectra = NestedSpectra(rest, places, most_components + BEYOND)
     variances, outside = rest.column_squares / n, np.ones(p, dtype=bool)
     empty = log_noise(variances, outside, n)
     charged = np.cumsum(charges[order])
@@ -109,7 +110,7 @@ def _along(
         if not np.isfinite(values).any():
             rows.append((size, -math.inf, 1, math.nan, variance))
             continue
-        d = int(np.argmax(values)) + 1
+        d, _ = best_count(values)
         left = float(spectrum.leading[d:].sum()) + spectrum.rest_sum
         excess = float(spectrum.leading[:d].sum()) - d * left / (size - d)
         rate = math.sqrt(size * d / max(excess, TINY))

@@ -189,7 +189,7 @@ class _Group:
 
 def _search(supports: Supports, further: bool) -> None:
     """Visit supports; the best is then known to `supports`. A further group that is mere noise is given up early."""
-    everything = supports.at(np.ones(supports.p, dtype=bool))
+    everything = supports.at(np.ones(supports.p, dtype=bool), supports.most)
     # Many factors find what is weak beside much noise, the best number finds what many would fill with noise.
     visited: list[Support] = []
     for n_components in (supports.most, None):

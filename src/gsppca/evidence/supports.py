@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,16 +21,15 @@ from gsppca.evidence.bayes_factors import (
     prior_log_odds,
 )
 from gsppca.evidence.by_products import HELD_NUMBERS
-from gsppca.evidence.decompose import SPARE, Decomposer, Projections
+from gsppca.evidence.decompose import Decomposer, Projections
 from gsppca.evidence.factors import Factors
-from gsppca.evidence.joint import log_choices, log_joint_evidence
+from gsppca.evidence.joint import BEYOND, best_count, components_evidence, log_choices
 from gsppca.linalg.nested import SupportSpectrum
 from gsppca.results import NoiseUnits
 
 # Of log C(p, k), in the comparison of supports when every variable has a noise variance of its own. Measured on
 # standardised data: the whole of it ends with too few variables at n = 40 and 66, and hardly matters from n = 100 on.
 OWN_NOISE_SHARE = 0.5
-SAME_EIGENVALUE = 1e-9  # relative to the largest: a gap below it is none, and components do not end there
 TIE = 1e-8  # of a log evidence, relative to it or to 100: what is less is rounding
 SAME_SCORE = 1e-7  # relative: variables whose scores differ by less are kept or dropped together
 MANY, AT_ONCE = 8192, 2048  # variables: of more, an elimination goes down to so many in large steps
@@ -55,7 +54,7 @@ class Support:
     value : float
         Log evidence less the price of the search: what supports are compared by.
     spectrum : SupportSpectrum
-    projections : callable
+    projections, whole
         As in `Decomposition`.
     """
 
@@ -66,6 +65,7 @@ class Support:
     value: float
     spectrum: SupportSpectrum
     projections: Projections
+    whole: bool
 
 
 class Supports:
@@ -111,19 +111,28 @@ class Supports:
         self.units = units
         self.charges = np.zeros(self.p) if units is None else units.charges
         self.n_updates = 0
-        self._decomposer = decomposer or Decomposer(matrix, most_components + SPARE)
+        self._decomposer = decomposer or Decomposer(matrix, most_components + BEYOND)
         self._known: dict[bytes, Support] = {}
         self._odds: dict[bytes, FloatArray] = {}
         self._explained: dict[tuple[bytes, int], tuple[FloatArray, float]] = {}
 
-    def at(self, members: BoolArray) -> Support:
-        """Evaluate a support of at least two variables."""
+    def at(self, members: BoolArray, n_factors: int | None = None) -> Support:
+        """Evaluate a support of at least two variables; by default, with as many factors as the evidence asks for."""
         key = _key(members)
         if key not in self._known:
-            self._known[key] = self._evaluated(members)
+            self._known[key] = self._evaluated(members, n_factors)
             if self.progress is not None:
                 self.progress(len(self._known))
         return self._known[key]
+
+    def with_factors(self, support: Support, n_factors: int) -> Support:
+        """The same support, with so many factors known."""
+        if support.whole or n_factors <= support.n_components:
+            return support
+        found = self._decomposer.of(support.members)
+        whole = replace(support, spectrum=found.spectrum, projections=found.projections, whole=True)
+        self._known[_key(support.members)] = whole
+        return whole
 
     @property
     def best(self) -> Support:
@@ -158,6 +167,7 @@ class Supports:
 
     def explained(self, support: Support, n_components: int) -> tuple[FloatArray, int, float]:
         """Sum of squares of each variable that the factors of the support explain; their number; the noise left."""
+        support = self.with_factors(support, n_components)
         d = _n_factors(support, n_components)
         key = _key(support.members)
         if (key, d) not in self._explained:
@@ -198,18 +208,24 @@ class Supports:
         last = float(np.partition(score, -count)[-count])
         return score >= last - SAME_SCORE * abs(last)
 
-    def _evaluated(self, members: BoolArray) -> Support:
+    def _evaluated(self, members: BoolArray, n_factors: int | None) -> Support:
         size = int(np.count_nonzero(members))
-        decomposition = self._decomposer.of(members)
-        values = components_evidence(decomposition.spectrum, size, self.n, self.most, self.fixed)
-        d, evidence = 1, -math.inf
+
+        def enough(spectrum: SupportSpectrum) -> int | None:
+            known = len(spectrum.leading) - BEYOND
+            values = components_evidence(spectrum, size, self.n, min(self.most, known)) if known > 0 else np.empty(0)
+            best, is_clear = best_count(values)
+            return max(best, n_factors or 1) if is_clear and (n_factors or 1) <= known else None
+
+        found = self._decomposer.of(members, None if self.fixed or n_factors == self.most else enough)
+        values = components_evidence(found.spectrum, size, self.n, self.most, self.fixed)
+        d, evidence = best_count(values)[0], -math.inf
         if np.isfinite(values).any():
-            d = int(np.argmax(values)) + 1
             evidence = float(values[d - 1]) - self._log_noise_instead(members)
             evidence = (evidence - float(self.charges[members].sum())) / self.temperature
         share = OWN_NOISE_SHARE if self.own_noise else 1.0
         value = evidence - share * self.price(size)
-        return Support(members, size, d, evidence, value, decomposition.spectrum, decomposition.projections)
+        return Support(members, size, d, evidence, value, found.spectrum, found.projections, found.whole)
 
     def _log_noise_instead(self, members: BoolArray) -> float:
         """Log likelihood that the members have as noise: what their evidence is compared with."""
@@ -235,29 +251,6 @@ class Supports:
             return (log_bayes_factor(g) - self.charges) / self.temperature
 
         return prior + tempered(best_g(tempered, prior))
-
-
-def components_evidence(
-    spectrum: SupportSpectrum, size: int, n_samples: int, most_components: int, fixed: bool = False
-) -> FloatArray:
-    """Log evidence of a support with 1, 2, ... components; -inf where the components would end among equal eigenvalues.
-
-    Parameters
-    ----------
-    spectrum, size, n_samples, most_components
-        As in `evidence.joint.log_joint_evidence`.
-    fixed : bool
-        Whether only the largest possible number of components counts.
-    """
-    values = log_joint_evidence(spectrum, size, n_samples, most_components)
-    if not len(values):
-        return values
-    following = np.append(spectrum.leading, 0.0)[1 : len(values) + 1]
-    gaps = spectrum.leading[: len(values)] - following
-    values = np.where(gaps > SAME_EIGENVALUE * spectrum.leading[0], values, -np.inf)
-    if fixed and np.isfinite(values).any():
-        values[: np.flatnonzero(np.isfinite(values))[-1]] = -np.inf
-    return values
 
 
 def log_noise(variances: FloatArray, outside: BoolArray, n_samples: int) -> float:

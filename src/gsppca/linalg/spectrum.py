@@ -43,8 +43,8 @@ def leading_spectrum(matrix: Matrix, n_axes: int) -> Spectrum:
 def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
     """Return the largest eigenvalues of ``Z'Z / n``, of which those before the first below its level are to be counted.
 
-    Up to the first that does not exceed its level they are accurate. Where they take passes over the data, they may be
-    too small, and some at the end left out: as many as there are exceed their levels all the same; what the
+    Up to the first that does not exceed its level they are accurate; some after it may be left out. Where they take
+    passes over the data, they may be too small: as many as there are exceed their levels all the same; what the
     iterations have found is a start for others.
 
     Parameters
@@ -62,11 +62,15 @@ def leading_values(matrix: Matrix, levels: FloatArray) -> FloatArray:
         gram = matrix.outer_gram()
     # Where samples and variables are both many, what the iterations below leave is of more use.
     products = matrix.outer_products() if gram is not None or n < p else None
+
+    def enough(values: FloatArray) -> int | None:
+        return 0 if np.any(values <= n * levels[: len(values)]) else None
+
     with one_blas_thread():
         if products is not None and not _is_small(min(n, p), count):
-            return operator_pairs(products.product, products.diagonal, count, count, n * levels)[0][::-1] / n
+            return operator_pairs(products.product, products.diagonal, count, count, enough)[0][::-1] / n
         if gram is not None and not _is_small(len(gram), count):
-            return lanczos_pairs(gram, count, count, n * levels)[0][::-1] / n
+            return lanczos_pairs(gram, count, count, enough)[0][::-1] / n
     if matrix.known_spectrum is not None or not _takes_passes(matrix):
         return leading_spectrum(matrix, count).eigenvalues
     start = matrix.leading_sums
@@ -135,7 +139,7 @@ def top_pairs(gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
                 values, vectors = np.linalg.eigh(gram)
                 values, vectors = values[-count:], vectors[:, -count:]
         else:
-            values, vectors = lanczos_pairs(np.ascontiguousarray(gram), count)
+            values, vectors, _ = lanczos_pairs(np.ascontiguousarray(gram), count)
     return values[::-1], vectors[:, ::-1]
 
 
