@@ -32,15 +32,15 @@ class KnownRows:
         Squared lengths of the rows, in any one of these scales.
     sums : ndarray of shape (n_sums, n_all_features) or None
         Sums of the centred rows of X, with weights that stress what the rows have in common.
-    gram : tuple of two ndarrays, or None
-        Some columns of X, ascending, and their products with each other, centred.
+    gram : tuple of three ndarrays, or None
+        Some columns of X, ascending, their products with each other, and the scales that these are in.
     outer : tuple of ColumnView and ndarray, or None
         Some columns of X, in some scales, and the products of the rows with each other on them.
     """
 
     lengths: FloatArray | None = None
     sums: FloatArray | None = None
-    gram: tuple[IntArray, FloatArray] | None = None
+    gram: tuple[IntArray, FloatArray, FloatArray] | None = None
     outer: tuple[ColumnView, FloatArray] | None = None
 
 
@@ -103,10 +103,11 @@ class ColumnView(Matrix):
         """``Z'Z``: that of the matrix that this one was made from, if it is there, needs no new pass over the data."""
         if self._is_corner:
             assert self.known_rows.gram is not None
-            members, known = self.known_rows.gram
+            members, known, scale = self.known_rows.gram
             places = np.searchsorted(members, self._columns_of_X)
             corner = known[np.ix_(places, places)]
-            return corner if self.column_scale is None else corner * self.column_scale * self.column_scale[:, None]
+            scale = self._scales / scale[places]
+            return corner if np.all(scale == 1) else corner * scale * scale[:, None]
         matrix: ColumnView = self
         index, scale = np.arange(self.n_features), np.ones(self.n_features)
         while matrix.origin is not None and matrix.gram_is_known and "gram" not in matrix.__dict__:
@@ -135,11 +136,13 @@ class ColumnView(Matrix):
         return matrix.gram_is_known or (kept is None and matrix.prefers_gram)
 
     def remember_gram(self, gram: FloatArray) -> None:
-        """Let all matrices of these rows know ``Z'Z``, found elsewhere: that of fewer columns is a corner of it."""
-        scale = self._scales
-        kept = scale > 0
+        """Let all matrices of these rows know ``Z'Z``, found elsewhere: that of fewer columns is a corner of it.
+
+        It is kept as it is, and not to be written to.
+        """
+        kept = self._scales > 0
         gram = gram if kept.all() else gram[np.ix_(kept, kept)]
-        self.known_rows.gram = self._columns_of_X[kept], gram / scale[kept] / scale[kept][:, None]
+        self.known_rows.gram = self._columns_of_X[kept], gram, self._scales[kept]
 
     def outer_gram(self) -> FloatArray:
         """``Z Z'``: where it is known on these columns and a few more, it is had from these few. Not to be written to.

@@ -94,7 +94,7 @@ def _block_fold_products(
         for number in range(n_folds):
             inside = np.flatnonzero(fold[some] == number)
             own = Entries(entries.rows[inside], entries.centre)
-            sums.products[number, :, :p] += own.products(chosen)
+            own.add_products(chosen, sums.products[number, :, :p])
             sums.products[number, :, p:] += own.transposed_product(others[some][inside])[chosen]
             sums.fourths[number] += np.sum(own.row_squares(spread) ** 2)
     return sums

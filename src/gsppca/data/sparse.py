@@ -61,7 +61,7 @@ class SparseMatrix(ArrayMatrix):
         total = np.zeros((self.n_features, self.n_features))
         for rows, entries in self.some_entries():
             if entries is not None and entries.gram_is_cheap:
-                total += entries.gram()
+                entries.add_products(slice(None), total)
                 continue
             for start in range(rows.start, rows.stop, height):
                 block = self._centred(slice(start, min(start + height, rows.stop)))

@@ -71,16 +71,12 @@ class Entries:
         share = float(own) / max(self.rows.nnz, 1)
         return bool(DENSE_SPEED * share * np.square(counts, dtype=float).sum() < float(n) * p * len(chosen))
 
-    def gram(self) -> FloatArray:
-        """``Z'Z``."""
-        return self.products(slice(None))
-
-    def products(self, chosen: IntArray | slice) -> FloatArray:
-        """Products of some columns of Z with all, shape (n_chosen, n_features)."""
+    def add_products(self, chosen: IntArray | slice, total: FloatArray) -> None:
+        """Add products of some columns of Z with all to an array of shape (n_chosen, n_features)."""
         shifts = np.asarray(self.rows.sum(axis=0)).ravel() - self.rows.shape[0] / 2 * self.centre
         turned = self.rows.T.tocsr()
         both = np.vstack([shifts, self.centre])
-        return _products(turned[chosen], self.rows, both[:, chosen], both[::-1])
+        _add_products(total, turned[chosen], self.rows, both[:, chosen], both[::-1])
 
     def transposed_product(self, others: FloatArray) -> FloatArray:
         """``Z'`` times other columns, shape (n_features, n_others)."""
@@ -90,7 +86,9 @@ class Entries:
         """``Z Z'``."""
         shifts = self._shifts()
         both = np.vstack([shifts, np.ones_like(shifts)])
-        return _products(self.rows, self.rows.T.tocsr(), both, both[::-1])
+        total = np.zeros((len(shifts), len(shifts)))
+        _add_products(total, self.rows, self.rows.T.tocsr(), both, both[::-1])
+        return total
 
     def outer_product(self, vector: FloatArray) -> FloatArray:
         """``Z Z'`` times a vector."""
@@ -166,13 +164,11 @@ def _are_few(counts: IntArray, order: int) -> bool:
     return DENSE_SPEED * float(np.square(counts, dtype=float).sum()) < float(order) ** 2 * len(counts)
 
 
-def _products(left: Any, right: Any, rows: FloatArray, columns: FloatArray) -> FloatArray:
-    """Product of two CSR matrices, dense, less ``rows' columns``; some rows at a time: a sparse one takes more room."""
-    n = left.shape[0]
+def _add_products(total: FloatArray, left: Any, right: Any, rows: FloatArray, columns: FloatArray) -> None:
+    """Add the product of two CSR matrices, less ``rows' columns``; some rows at a time: a sparse one takes more room."""
     height = max(1, BLOCK_BYTES // (8 * right.shape[1]))
-    total = np.empty((n, right.shape[1]))
-    for start in range(0, n, height):
+    for start in range(0, left.shape[0], height):
         some = slice(start, start + height)
-        (left[some] @ right).toarray(out=total[some])
-        total[some] -= rows[:, some].T @ columns
-    return total
+        product: FloatArray = (left[some] @ right).toarray()
+        product -= rows[:, some].T @ columns
+        total[some] += product

@@ -108,10 +108,10 @@ class FromGrams(Decomposition):
 
     def _parts(self, n_rows: Sequence[int], fourths: Sequence[float]) -> Iterator[Part]:
         """Yield the parts from their numbers of rows and the sums of the squared sums of squares of these."""
-        self.fold_axes = []
+        self.fold_axes, inside = [], np.empty_like(self.total)
         yield self._part(self.total, self.whole, n_rows[0], fourths[0])
         for gram, height, own_fourths in zip(self.grams, n_rows[1:], fourths[1:], strict=bool(n_rows[1:])):
-            inside = self.total - gram
+            np.subtract(self.total, gram, out=inside)
             pairs = known_pairs(self.targets.gram(inside), self.n_components)
             part = self._part(inside, pairs, height, own_fourths)
             self.fold_axes.append(part.axes)
