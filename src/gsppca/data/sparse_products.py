@@ -165,7 +165,7 @@ def _are_few(counts: IntArray, order: int) -> bool:
 
 
 def _add_products(total: FloatArray, left: Any, right: Any, rows: FloatArray, columns: FloatArray) -> None:
-    """Add the product of two CSR matrices, less ``rows' columns``; some rows at a time: a sparse one takes more room."""
+    """Add the product of two CSR matrices, less ``rows' columns``; some rows at a time: sparse, it takes more room."""
     height = max(1, BLOCK_BYTES // (8 * right.shape[1]))
     for start in range(0, left.shape[0], height):
         some = slice(start, start + height)
