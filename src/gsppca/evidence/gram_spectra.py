@@ -23,6 +23,9 @@ NONE = 1e-10  # of the largest eigenvalue: one below it is rounding, and its eig
 SMALL = 128  # order up to which all eigenvectors cost no more than some
 LANCZOS = 6  # times as large an order as there are eigenvectors wanted: iterations cost less
 SOONER, AS_SOON = 0.85, 0.97  # of the steps of the last iterations, if these were enough when first looked at, or not
+MORE = 4  # eigenvalues beyond those of factors, that tell that there are enough
+WORTH = 0.75  # of the pairs: where more of them are wanted, all are found at once
+FEW = 16  # pairs: to look whether fewer are enough takes as long as to find them
 
 Enough = Callable[[SupportSpectrum], int | None]
 Iterate = Callable[[int, int, lanczos.Enough | None, int], lanczos.Pairs]
@@ -59,7 +62,7 @@ class GramSpectra:
 
     def __init__(self, n_samples: int, n_leading: int):
         self.n_samples, self.n_leading = n_samples, n_leading
-        # Of the last iterations: when to see whether they are enough, and whether all pairs were wanted.
+        # Of the last iterations: when to see whether they are enough, and whether hardly fewer than all pairs were.
         self.look, self.all_wanted = 0, False
 
     def go_on_from(self, other: GramSpectra) -> None:
@@ -110,13 +113,15 @@ class GramSpectra:
             return enough(self._with_rest(values / self.n_samples, sums, rank))
 
         # This support is much like the last one.
+        enough = enough if self.n_leading > FEW else None
         all_wanted = enough is None or self.all_wanted
         with one_blas_thread():
             values, vectors, n_steps = iterate(self.n_leading, BEYOND, None if all_wanted else enough_values, self.look)
         self.look = int(n_steps * (SOONER if n_steps <= self.look else AS_SOON))
         spectrum = self._with_rest(values[::-1] / self.n_samples, sums, rank)
         if enough is not None:
-            self.all_wanted = len(values) == self.n_leading and enough(spectrum) is None
+            wanted = enough(spectrum)
+            self.all_wanted = wanted is None or wanted + MORE > WORTH * self.n_leading
         whole = vectors.shape[1] >= self.n_leading - BEYOND
         return GramSpectrum(spectrum, partial(_leading, spectrum, vectors[:, ::-1]), whole)
 
