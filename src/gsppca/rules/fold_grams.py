@@ -29,6 +29,7 @@ from gsppca.rules.shares import FoldMoments
 from gsppca.rules.shrinkage import ledoit_wolf
 from gsppca.rules.training import Decomposition, Longer, known_pairs
 
+MOSTLY = 1.5  # times as many variables as are in question: of many rows, products of all then take not much more memory
 MOST_DESCRIBED = 1024  # variables whose products are all held, so that those chosen can be described by them
 
 
@@ -67,12 +68,14 @@ class FromGrams(Decomposition):
         everything, places = self.targets.everything, self.targets.places
         p, squared = everything.n_features, np.where(self.targets.relevant, self.targets.units, 0.0) ** 2
         self.counts, each = np.bincount(fold), np.arange(len(places))
-        if p <= min(2 * len(places), MOST_DESCRIBED):  # squares take half the time of other products
+        many = self.matrix.n_samples > MANY_ROWS
+        # Squares take half the time of other products.
+        if p <= min(2 * len(places), MOST_DESCRIBED) or (many and p <= MOSTLY * len(places)):
             weights = np.zeros(p)
             weights[places] = squared
             self.sums, self.fourths = fold_products(everything, np.arange(p), fold, weights=weights)
             self.sums = self.sums if len(places) == p else self.sums.take(places, axis=1)
-        elif self.matrix.n_samples > MANY_ROWS:
+        elif many:
             self.sums, self.fourths = fold_products(everything, places, fold, weights=squared)
         else:
             self.grams, self.fourths = fold_products(self.standard, each, fold, weights=squared)
