@@ -455,3 +455,18 @@ def test_factors_beyond_those_that_are_enough_are_found_when_asked_for():
     np.testing.assert_allclose(one.explained(some, 20)[0], other.explained(whole, 20)[0], rtol=1e-6)
     assert one.at(members).whole
     assert one.at(members).value == some.value
+
+
+@pytest.mark.parametrize(("n_copies", "n_noise"), [(17, 1), (40, 2), (60, 200), (300, 100)])
+def test_many_copies_of_a_column(n_copies, n_noise, monkeypatch):
+    """An elimination that cannot part them may not go on from the support that it stands on: it would never end."""
+    rng, first, steps = np.random.default_rng(0), supports.Supports.first, []
+
+    def counted(self, score, count):
+        steps.append(count)
+        assert len(steps) < 1000
+        return first(self, score, count)
+
+    monkeypatch.setattr(supports.Supports, "first", counted)
+    X = np.hstack([rng.normal(size=(100, n_noise)), np.repeat(rng.normal(size=(100, 1)), n_copies, axis=1)])
+    assert fit(X, most=5).support[n_noise:].all()

@@ -49,7 +49,8 @@ def eliminate(
         size = np.count_nonzero(kept)
         if size >= last.size:
             break
-        met = [one for one in known if np.count_nonzero(one.members ^ kept) <= 2 * ALIKE * size]
+        met = [one for one in known if one.size < last.size]  # where scores tie, it may stand on one of these
+        met = [one for one in met if np.count_nonzero(one.members ^ kept) <= 2 * ALIKE * size]
         visited.append(met[0] if met else supports.at(kept, n_components))
         best = max(best, visited[-1].value)
         if best > 0 and best - visited[-1].value > max(GIVEN_UP * best, MANY_NATS):
