@@ -10,7 +10,13 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from gsppca.data import as_matrix
-from gsppca.evidence.joint import BEYOND, best_count, log_choices, log_joint_evidence
+from gsppca.evidence.joint import (
+    BEYOND,
+    components_evidence,
+    has_passed_its_peak,
+    log_choices,
+    log_joint_evidence,
+)
 from gsppca.evidence.path import evidence_along
 from gsppca.linalg.nested import NestedSpectra, SupportSpectrum
 
@@ -154,50 +160,50 @@ def test_a_summed_up_spectrum_is_nearly_as_good():
     np.testing.assert_allclose(b[:5], a[:5], rtol=1e-6)
 
 
-@pytest.mark.parametrize("d", [1, 4, 5, 8])
-def test_the_evidence_of_some_components_needs_few_eigenvalues(d):
-    """However many are known one by one: the others are summed up from the same place on."""
-    full = spectrum_of(factor_data(700, 300, 5, seed=1))
-    found = []
-    for known in range(d + BEYOND, 30):
-        rest = full.leading[known:]
-        short = SupportSpectrum(full.leading[:known], full.rank, float(rest.sum()), float((rest**2).sum()))
-        found.append(log_joint_evidence(short, 300, 700, d)[d - 1])
-    np.testing.assert_allclose(found, found[0], rtol=1e-12)
-    exact = log_joint_evidence(full, 300, 700, d)[d - 1]
-    assert found[0] == pytest.approx(exact, abs=2.0 if d <= 5 else 20.0)  # past the factors, it falls by hundreds
+def shortened(spectrum, known):
+    """The same with fewer eigenvalues known one by one."""
+    rest = spectrum.leading[known:]
+    return SupportSpectrum(spectrum.leading[:known], spectrum.rank, float(rest.sum()), float((rest**2).sum()))
 
 
-def test_the_rest_is_summed_up_as_the_formula_says():
-    """Pair by pair, in plain loops."""
-    lam = np.array([9.0, 7.0, 4.0, 2.0, 1.5])
-    spectrum = SupportSpectrum(lam, 12, 6.3, 6.5)
-    full = SupportSpectrum(np.append(lam, np.full(7, 0.9)), 12)
-    for d in (1, 2, 4):
-        others = np.append(lam[d + BEYOND :], np.full(7, 0.9))
-        mean, excess = (lam[d + BEYOND :].sum() + 6.3) / len(others), (lam[d + BEYOND :] ** 2).sum() + 6.5
-        spread = excess - len(others) * mean**2
-        about = sum(len(others) * math.log(x - mean) - spread / (2 * (x - mean) ** 2) for x in lam[:d])
-        exact = sum(math.log(x - y) for x in lam[:d] for y in others)
-        values = [log_joint_evidence(one, 20, 50, d)[d - 1] for one in (spectrum, full)]
-        assert values[0] - values[1] == pytest.approx(-(about - exact) / 2, abs=1e-10)
+def sectors(n, m, b, r, market, q, seed=0):
+    """A market that all share, m sectors of b variables each, and q variables of noise."""
+    rng = np.random.default_rng(seed)
+    X = np.sqrt(1 - r) * rng.normal(size=(n, m * b)) + np.sqrt(r) * np.repeat(rng.normal(size=(n, m)), b, axis=1)
+    X = np.hstack([X + market * rng.normal(size=(n, 1)), rng.normal(size=(n, q))])
+    X -= X.mean(axis=0)
+    return X / X.std(axis=0)
 
 
-@pytest.mark.parametrize(
-    ("values", "best", "falls"),
-    [
-        ([1.0, 30.0, 50.0, 45.0], 3, False),
-        ([1.0, 30.0, 50.0, 40.0, 29.0, 10.0], 3, True),
-        ([1.0, 50.0, 10.0, 60.0, 70.0], 5, False),
-        ([1.0, 50.0, 45.0, 25.0, 90.0], 2, True),
-        ([1.0, 50.0, -np.inf, 60.0, 55.0], 4, False),
-        ([-np.inf, -np.inf], 1, False),
-        ([], 1, False),
-    ],
-)
-def test_the_best_number_is_where_the_evidence_is_largest_before_it_falls(values, best, falls):
-    """A dent of one step, such as two equal eigenvalues make, is no fall."""
-    assert best_count(np.array(values)) == (best, falls)
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize("b", [3, 6])
+@pytest.mark.parametrize("r", [0.5, 0.8])
+def test_no_peak_lies_behind_one_that_is_taken_for_passed(n, b, r):
+    """Of forty equal factors one does not pay, and all do: the evidence falls by dozens and rises by thousands."""
+    n_early, most = 0, 50
+    for market in (0.5, 2.0, 4.0):
+        X = sectors(n, 40, b, r, market, 300)
+        full, size = spectrum_of(X), X.shape[1]
+        best = components_evidence(shortened(full, most + BEYOND), size, n, most)
+        for known in range(3, most + BEYOND):
+            short = shortened(full, known)
+            values = components_evidence(short, size, n, known - BEYOND)
+            if has_passed_its_peak(values, short, size, n, most):
+                n_early += 1
+                assert best.max() - best[values.argmax()] < 20.0  # that much is lost where eigenvalues are summed up
+                break
+    assert n_early > 0
+
+
+def test_a_fall_before_the_peak_is_none():
+    """By hundreds, and then it rises by more: a rule by the fall alone takes one component, where there are forty."""
+    full = spectrum_of(sectors(1000, 40, 3, 0.5, 4.0, 0))
+    values = components_evidence(full, 120, 1000, 60)
+    assert values[:30].min() < values[0] - 500
+    assert values.argmax() + 1 == 40
+    for known in range(3, 42):
+        short = shortened(full, known)
+        assert not has_passed_its_peak(values[: known - BEYOND], short, 120, 1000, 60)
 
 
 def test_what_rounding_leaves_of_a_gap_between_components_does_not_show():

@@ -1,7 +1,7 @@
 """Spectrum and leading eigenpairs of a Gram matrix: in full while it is small, else by iterations.
 
 Iterations find what stands out first, and take most of their steps for eigenvalues inside the bulk of the noise. They
-end as soon as enough is known: when the evidence has clearly fallen, more components cannot raise it again.
+end as soon as enough is known: when the evidence has passed its peak (`joint.has_passed_its_peak`).
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ class GramSpectra:
             values, vectors, n_steps = iterate(self.n_leading, BEYOND, None if all_wanted else enough_values, self.look)
         self.look = int(n_steps * (SOONER if n_steps <= self.look else AS_SOON))
         spectrum = self._with_rest(values[::-1] / self.n_samples, sums, rank)
-        if enough is not None:
-            wanted = enough(spectrum)
-            self.all_wanted = wanted is None or wanted + MORE > WORTH * self.n_leading
         whole = vectors.shape[1] >= self.n_leading - BEYOND
+        if enough is not None:
+            wanted = enough(spectrum) if whole else vectors.shape[1]
+            self.all_wanted = wanted is None or wanted + MORE > WORTH * self.n_leading
         return GramSpectrum(spectrum, partial(_leading, spectrum, vectors[:, ::-1]), whole)
 
     def _with_rest(self, leading: FloatArray, sums: tuple[float, float], rank: int) -> SupportSpectrum:

@@ -21,6 +21,8 @@ all of whose variables are noise, means that there is structure. Derivation and 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.special import gammaln
 
@@ -29,7 +31,7 @@ from gsppca.linalg.nested import SupportSpectrum
 
 BEYOND = 2  # eigenvalues that belong to no component, and are yet known one by one where others are summed up
 SAME_EIGENVALUE = 1e-9  # relative to the largest: a gap below it is none, and components do not end there
-CLEAR_FALL = 20.0  # nats, of the evidence from its largest value: it does not rise above that with more components
+CLEAR_FALL = 200.0  # nats, of the evidence from its largest value, before it is asked whether it can rise again
 TINY = float(np.finfo(float).tiny)
 
 
@@ -65,7 +67,7 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
         gaps = np.log(np.maximum(top[:, None] - lam, TINY), where=later, out=np.zeros(later.shape))
         log_top = np.cumsum(np.log(top))
         inner = np.cumsum(gaps[:, :most].sum(axis=0))  # sum_{i<j<=d} log(lam_i - lam_j)
-        tails = np.cumsum(gaps.sum(axis=1)) - inner if not spectrum.n_rest else _gaps_to_rest(gaps, top, spectrum)
+        tails = np.cumsum(gaps.sum(axis=1) + _gaps_to_rest(top, spectrum)) - inner  # i<=d<j<=r
         factor = ~later[:, :most]  # i <= d
         excess = (top - noise[:, None]) * factor  # l_i at each d
         log_excess = np.log(excess, where=factor, out=np.zeros(excess.shape)).sum(axis=1)
@@ -85,27 +87,13 @@ def log_joint_evidence(spectrum: SupportSpectrum, size: int, n_samples: int, mos
     return np.where(np.isfinite(value) & (top > np.append(lam, 0.0)[1 : most + 1]), value, -np.inf)
 
 
-def _gaps_to_rest(gaps: FloatArray, top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:
-    """``sum_{i<=d<j<=r} log(lam_i - lam_j)`` at each d: to second order, but for the first `BEYOND` eigenvalues j.
-
-    However many of the others are known, they are summed up: the evidence of d components is then the same, whether
-    that of more was asked for or not.
-    """
-    lam, d = spectrum.leading, np.arange(1, len(top) + 1)
-    ends = np.minimum(d + BEYOND, len(lam))
-    counts = spectrum.rank - ends
-    sums = spectrum.rest_sum + np.append(np.cumsum(lam[::-1])[::-1], 0.0)[ends]
-    squares = spectrum.rest_squares + np.append(np.cumsum(lam[::-1] ** 2)[::-1], 0.0)[ends]
-    means = sums / counts
-    spreads = np.maximum(squares - counts * means**2, 0.0)
-    factor = np.arange(len(top)) < d[:, None]  # i <= d
-    away = np.where(factor, top - means[:, None], 1.0)
-    rest = counts * np.log(away).sum(axis=1) - spreads / 2 * (factor / away**2).sum(axis=1)
-    within = np.cumsum(gaps, axis=0)
-    for number in range(BEYOND):
-        inside = d + number < ends
-        rest[inside] += within[d[inside] - 1, d[inside] + number]
-    return rest
+def _gaps_to_rest(top: FloatArray, spectrum: SupportSpectrum) -> FloatArray:
+    """``sum_j log(lam_i - lam_j)`` over eigenvalues known by their moments only, to second order."""
+    if not spectrum.n_rest:
+        return np.zeros(len(top))
+    mean = spectrum.rest_sum / spectrum.n_rest
+    spread = max(spectrum.rest_squares - spectrum.n_rest * mean**2, 0.0)
+    return spectrum.n_rest * np.log(top - mean) - spread / (2 * (top - mean) ** 2)
 
 
 def components_evidence(
@@ -131,18 +119,42 @@ def components_evidence(
     return values
 
 
-def best_count(values: FloatArray) -> tuple[int, bool]:
-    """Number of components at which the evidence is largest before it falls clearly, and whether it does fall.
+def has_passed_its_peak(values: FloatArray, spectrum: SupportSpectrum, size: int, n_samples: int, most: int) -> bool:
+    """Whether more components than these cannot have a larger evidence, as far as sums of the other eigenvalues tell.
 
-    One step after the largest value does not count: two equal eigenvalues make a dent.
+    Many factors that are nearly equal pay together where a few of them do not: a fall alone says little. The evidence
+    of more components is largest if they take up all the spread that is left, as some equal eigenvalues, no larger than
+    the last that is known. Where even that is too little, for any number of them, the peak is behind.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_counts,)
+        Of 1, 2, ... components.
+    spectrum, size, n_samples
+        As in `log_joint_evidence`.
+    most : int
+        Largest number of components.
     """
-    finite = np.where(np.isfinite(values), values, np.nan)
-    if np.isnan(finite).all():
-        return 1, False
-    largest = np.fmax.accumulate(finite)
-    fallen = np.flatnonzero((finite[2:] < largest[1:-1] - CLEAR_FALL) & (finite[1:-1] < largest[:-2])) + 2
-    end = int(fallen[0]) if len(fallen) else len(values)
-    return int(np.nanargmax(finite[:end])) + 1, len(fallen) > 0
+    finite = values[np.isfinite(values)]
+    if not len(finite) or not spectrum.n_rest or finite[-1] > finite.max() - CLEAR_FALL:
+        return False
+    lam, count = spectrum.leading, spectrum.n_rest
+    mean = spectrum.rest_sum / count
+    spread = max(spectrum.rest_squares - count * mean**2, 0.0)
+    further = max(min(most - len(lam), count - 1), 0)
+    for more in {0, *(3**i for i in range(8) if 3**i < further), further}:
+        level = min(lam[-1], mean + _reach(spread, more, count), spectrum.rest_sum / max(more, 1))
+        rest = spectrum.rest_sum - more * level, max(spectrum.rest_squares - more * level**2, 0.0)
+        supposed = SupportSpectrum(np.append(lam, np.full(more, level)), spectrum.rank, *rest)
+        beyond = log_joint_evidence(supposed, size, n_samples, min(most, len(supposed.leading)))[len(values) :]
+        if not (beyond < finite.max()).all():
+            return False
+    return True
+
+
+def _reach(spread: float, some: int, count: int) -> float:
+    """How far above their mean some of the numbers can lie, all at one place, given the spread of all."""
+    return math.sqrt(spread * (count - some) / (some * count)) if some else math.inf
 
 
 def log_choices(n_features: int, sizes: IntArray) -> FloatArray:

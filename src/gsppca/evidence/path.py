@@ -10,7 +10,7 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.evidence.joint import BEYOND, best_count, components_evidence
+from gsppca.evidence.joint import BEYOND, components_evidence
 from gsppca.evidence.search import standardised
 from gsppca.evidence.supports import TINY, log_noise, log_own_noise
 from gsppca.linalg.nested import NestedSpectra
@@ -110,7 +110,7 @@ def _along(
         if not np.isfinite(values).any():
             rows.append((size, -math.inf, 1, math.nan, variance))
             continue
-        d, _ = best_count(values)
+        d = int(np.argmax(values)) + 1
         left = float(spectrum.leading[d:].sum()) + spectrum.rest_sum
         excess = float(spectrum.leading[:d].sum()) - d * left / (size - d)
         rate = math.sqrt(size * d / max(excess, TINY))

@@ -23,7 +23,7 @@ from gsppca.evidence.bayes_factors import (
 from gsppca.evidence.by_products import HELD_NUMBERS
 from gsppca.evidence.decompose import Decomposer, Projections
 from gsppca.evidence.factors import Factors
-from gsppca.evidence.joint import BEYOND, best_count, components_evidence, log_choices
+from gsppca.evidence.joint import BEYOND, components_evidence, has_passed_its_peak, log_choices
 from gsppca.linalg.nested import SupportSpectrum
 from gsppca.results import NoiseUnits
 
@@ -212,15 +212,18 @@ class Supports:
         size = int(np.count_nonzero(members))
 
         def enough(spectrum: SupportSpectrum) -> int | None:
-            known = len(spectrum.leading) - BEYOND
-            values = components_evidence(spectrum, size, self.n, min(self.most, known)) if known > 0 else np.empty(0)
-            best, is_clear = best_count(values)
-            return max(best, n_factors or 1) if is_clear and (n_factors or 1) <= known else None
+            known, least = len(spectrum.leading) - BEYOND, n_factors or 1
+            if known < least:
+                return None
+            values = components_evidence(spectrum, size, self.n, min(self.most, known))
+            passed = has_passed_its_peak(values, spectrum, size, self.n, self.most)
+            return max(int(np.argmax(values)) + 1, least) if passed else None
 
         found = self._decomposer.of(members, None if self.fixed or n_factors == self.most else enough)
         values = components_evidence(found.spectrum, size, self.n, self.most, self.fixed)
-        d, evidence = best_count(values)[0], -math.inf
+        d, evidence = 1, -math.inf
         if np.isfinite(values).any():
+            d = int(np.argmax(values)) + 1
             evidence = float(values[d - 1]) - self._log_noise_instead(members)
             evidence = (evidence - float(self.charges[members].sum())) / self.temperature
         share = OWN_NOISE_SHARE if self.own_noise else 1.0
