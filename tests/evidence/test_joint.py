@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from gsppca.data import as_matrix
 from gsppca.evidence.joint import (
-    BEYOND,
+    SPARE,
     components_evidence,
     has_passed_its_peak,
     log_choices,
@@ -184,10 +184,10 @@ def test_no_peak_lies_behind_one_that_is_taken_for_passed(n, b, r):
     for market in (0.5, 2.0, 4.0):
         X = sectors(n, 40, b, r, market, 300)
         full, size = spectrum_of(X), X.shape[1]
-        best = components_evidence(shortened(full, most + BEYOND), size, n, most)
-        for known in range(3, most + BEYOND):
+        best = components_evidence(shortened(full, most + SPARE), size, n, most)
+        for known in range(3, most + SPARE):
             short = shortened(full, known)
-            values = components_evidence(short, size, n, known - BEYOND)
+            values = components_evidence(short, size, n, known - SPARE)
             if has_passed_its_peak(values, short, size, n, most):
                 n_early += 1
                 assert best.max() - best[values.argmax()] < 20.0  # that much is lost where eigenvalues are summed up
@@ -203,7 +203,7 @@ def test_a_fall_before_the_peak_is_none():
     assert values.argmax() + 1 == 40
     for known in range(3, 42):
         short = shortened(full, known)
-        assert not has_passed_its_peak(values[: known - BEYOND], short, 120, 1000, 60)
+        assert not has_passed_its_peak(values[: known - SPARE], short, 120, 1000, 60)
 
 
 def test_what_rounding_leaves_of_a_gap_between_components_does_not_show():

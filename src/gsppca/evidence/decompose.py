@@ -82,7 +82,7 @@ class Decomposer:
     matrix : Matrix
         The centred data.
     n_leading : int
-        How many eigenvalues are wanted one by one, `BEYOND` more than factors; the others may be summed up.
+        How many eigenvalues are wanted one by one, `SPARE` more than factors; the others may be summed up.
     """
 
     def __init__(self, matrix: Matrix, n_leading: int):
@@ -120,7 +120,7 @@ class Decomposer:
         if self._corners is not None and size <= self._corners.largest:
             return Decomposition(*self._corners.of(support, enough))
         if self.by_products is None:
-            products = self.matrix.columns(support).outer_products() if self.spectra.iterate(min(size, n)) else None
+            products = self.matrix.columns(support).outer_products() if self.spectra.iterates(min(size, n)) else None
             if products is not None or (_has_few_samples(self.matrix) and size > n):
                 return self._by_samples(support, size, products, enough)
         if self._gram is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from gsppca._threads import one_blas_thread
 from gsppca._typing import FloatArray
 from gsppca.data.base import OuterProducts
-from gsppca.evidence.joint import BEYOND
+from gsppca.evidence.joint import SPARE
 from gsppca.linalg import lanczos
 from gsppca.linalg.nested import SupportSpectrum
 
@@ -57,7 +57,7 @@ class GramSpectra:
     n_samples : int
         What eigenvalues are divided by.
     n_leading : int
-        How many eigenvalues are wanted one by one, `BEYOND` more than factors; the others may be summed up.
+        How many eigenvalues are wanted one by one, `SPARE` more than factors; the others may be summed up.
     """
 
     def __init__(self, n_samples: int, n_leading: int):
@@ -69,7 +69,7 @@ class GramSpectra:
         """Expect supports like those that another has seen."""
         self.look, self.all_wanted = other.look, other.all_wanted
 
-    def iterate(self, order: int) -> bool:
+    def iterates(self, order: int) -> bool:
         """Whether iterations find the leading pairs, rather than a full decomposition."""
         return order > SMALL and LANCZOS * self.n_leading <= order
 
@@ -85,7 +85,7 @@ class GramSpectra:
             Tells, from a spectrum, how many pairs are wanted, or None as long as more eigenvalues have to be known.
         """
         order, entries = len(gram), gram.ravel("K")
-        if self.iterate(order):
+        if self.iterates(order):
             sums = float(np.trace(gram)), float(entries @ entries)
             return self._iterated(partial(lanczos.lanczos_pairs, gram), sums, rank, enough)
         with one_blas_thread():
@@ -116,10 +116,10 @@ class GramSpectra:
         enough = enough if self.n_leading > FEW else None
         all_wanted = enough is None or self.all_wanted
         with one_blas_thread():
-            values, vectors, n_steps = iterate(self.n_leading, BEYOND, None if all_wanted else enough_values, self.look)
+            values, vectors, n_steps = iterate(self.n_leading, SPARE, None if all_wanted else enough_values, self.look)
         self.look = int(n_steps * (SOONER if n_steps <= self.look else AS_SOON))
         spectrum = self._with_rest(values[::-1] / self.n_samples, sums, rank)
-        whole = vectors.shape[1] >= self.n_leading - BEYOND
+        whole = vectors.shape[1] >= self.n_leading - SPARE
         if enough is not None:
             wanted = enough(spectrum) if whole else vectors.shape[1]
             self.all_wanted = wanted is None or wanted + MORE > WORTH * self.n_leading

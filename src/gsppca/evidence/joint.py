@@ -29,7 +29,7 @@ from scipy.special import gammaln
 from gsppca._typing import FloatArray, IntArray
 from gsppca.linalg.nested import SupportSpectrum
 
-BEYOND = 2  # eigenvalues that belong to no component, and are yet known one by one where others are summed up
+SPARE = 2  # eigenvalues that belong to no component, and are yet known one by one where others are summed up
 SAME_EIGENVALUE = 1e-9  # relative to the largest: a gap below it is none, and components do not end there
 CLEAR_FALL = 200.0  # nats, of the evidence from its largest value, before it is asked whether it can rise again
 TINY = float(np.finfo(float).tiny)

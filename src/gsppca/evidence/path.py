@@ -10,7 +10,7 @@ import numpy as np
 
 from gsppca._typing import FloatArray, IntArray
 from gsppca.data.base import Matrix
-from gsppca.evidence.joint import BEYOND, components_evidence
+from gsppca.evidence.joint import SPARE, components_evidence
 from gsppca.evidence.search import standardised
 from gsppca.evidence.supports import TINY, log_noise, log_own_noise
 from gsppca.linalg.nested import NestedSpectra
@@ -97,7 +97,7 @@ def _along(
     kept[order] = True
     rest = matrix.columns(kept)
     places = np.searchsorted(np.flatnonzero(kept), order)
-    spectra = NestedSpectra(rest, places, most_components + BEYOND)
+    spectra = NestedSpectra(rest, places, most_components + SPARE)
     variances, outside = rest.column_squares / n, np.ones(p, dtype=bool)
     empty = log_noise(variances, outside, n)
     charged = np.cumsum(charges[order])

@@ -23,7 +23,7 @@ from gsppca.evidence.bayes_factors import (
 from gsppca.evidence.by_products import HELD_NUMBERS
 from gsppca.evidence.decompose import Decomposer, Projections
 from gsppca.evidence.factors import Factors
-from gsppca.evidence.joint import BEYOND, components_evidence, has_passed_its_peak, log_choices
+from gsppca.evidence.joint import SPARE, components_evidence, has_passed_its_peak, log_choices
 from gsppca.linalg.nested import SupportSpectrum
 from gsppca.results import NoiseUnits
 
@@ -111,7 +111,7 @@ class Supports:
         self.units = units
         self.charges = np.zeros(self.p) if units is None else units.charges
         self.n_updates = 0
-        self._decomposer = decomposer or Decomposer(matrix, most_components + BEYOND)
+        self._decomposer = decomposer or Decomposer(matrix, most_components + SPARE)
         self._known: dict[bytes, Support] = {}
         self._odds: dict[bytes, FloatArray] = {}
         self._explained: dict[tuple[bytes, int], tuple[FloatArray, float]] = {}
@@ -212,7 +212,7 @@ class Supports:
         size = int(np.count_nonzero(members))
 
         def enough(spectrum: SupportSpectrum) -> int | None:
-            known, least = len(spectrum.leading) - BEYOND, n_factors or 1
+            known, least = len(spectrum.leading) - SPARE, n_factors or 1
             if known < least:
                 return None
             values = components_evidence(spectrum, size, self.n, min(self.most, known))
